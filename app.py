@@ -1,4 +1,4 @@
-"""The app: Streamlit runs this file for each visit, and its server imports it once."""
+"""The app: Streamlit runs this file in every rerun, and its server imports it once."""
 
 import streamlit as st
 

@@ -92,7 +92,7 @@ def models() -> tuple[str, ...]:
     return catalogue.names()
 
 
-# The function hides the submodule of this name, but `from attnviz.trace import …` still finds the submodule.
+# The function shadows the submodule of this name, but `from attnviz.trace import …` still works.
 def trace(
     text: Text,
     model: str | Path | Module = "minilm",
@@ -140,8 +140,8 @@ def trace(
             with an attention mask of 0 are removed, and positions count from the first remaining one.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
             It runs in float32 on the CPU, whatever its stored dtype. The first call with a name loads the
-            model, which takes some seconds. Or a transformers model object, with or without peft adapters: it
-            runs as it is, in `eval` mode, on its device; see `borrowed`.
+            model, which takes a few seconds. Or a transformers model object, also with peft adapters: it runs
+            as it is, in `eval` mode, on its device; see `borrowed`.
         second: a second sentence, for models like BERT that read pairs.
         target: the decoder's input in an encoder–decoder; None: the model generates it.
         writing: how a decoder continues the text; None: it does not.
@@ -153,19 +153,19 @@ def trace(
         dtype: the dtype of a model by folder or id: "float32", "bfloat16", "float16", or torch's own.
         device: its device: "cpu", "cuda", "cuda:1", "xpu", "mps", or torch's own. A model name may include
             both: "owner/name#bfloat16#cuda".
-        images: one or several images for a vision-language model, each a file, the bytes of one, or a Pillow
-            image. They are inserted at the placeholders of the model's processor in the text, or else before
-            it; no chat template is applied. `Token.patch` is a token's position in its image. TrOCR, Donut
-            and BLIP read one image; the text is their decoder's input, and "" lets them generate it.
+        images: one or several images for a vision-language model, each a file, its bytes, or a Pillow image.
+            They are inserted at the placeholders of the model's processor in the text, or else before it; no
+            chat template is applied. `Token.patch` is a token's position in its image. TrOCR, Donut and BLIP
+            read one image; the text is their decoder's input, and "" lets them generate it.
         processor: the transformers processor (AutoProcessor) of a vision-language model object.
         layers, heads, queries: keep only these, by index from 0: one, several, or None for all. Queries are
             positions in the text (the source, in an encoder–decoder), or the texts of tokens that occur once.
             The model stops after the last of these layers.
-        store: "weights" keeps the weights that the model computed with, bit by bit. "vectors" keeps queries,
-            keys and rules for masks and biases, O(tokens) in place of O(tokens²), while the model runs
-            PyTorch's fast attention; weights are then computed when rows are read, and equal the model's up
-            to rounding. "auto" keeps vectors if the weights, or those of one layer, would
-            take more than `max_weight_bytes` as float32, except with edits.
+        store: "weights" keeps exactly the weights that the model computed. "vectors" keeps queries, keys, and
+            rules for masks and biases, which take O(tokens) memory instead of O(tokens²); the model then runs
+            PyTorch's fast attention, and weights are computed when rows are read, equal to the model's up to
+            rounding. "auto" keeps vectors if the weights, or those of one layer, would take more than
+            `max_weight_bytes` as float32, except with edits.
         max_weight_bytes: the limit for "auto", and for arrays computed from vectors, such as `Block.weights`.
 
     Raises:
@@ -220,10 +220,10 @@ def trace_many(
     [(6, 12, 6, 6), (6, 12, 7, 7)]
 
     The texts of a batch are padded to the longest, and padding is removed from the traces. Values may differ
-    from a trace of one text by the rounding of sums: about 1e-6 in float32, more for large scores. Texts
+    from those of a text traced alone by rounding: about 1e-6 in float32, more for large scores. Texts
     are traced one at a time for an encoder–decoder that generates its target, for a model with token types
     if a batch mixes pairs and single texts, and if vectors are stored. Traces are
-    views of their batch, which stays in memory as long as any of them does.
+    views of their batch, which stays in memory as long as any of its traces.
 
     Args:
         texts: each as for `trace`, or a pair, (text, second); or the output of a transformers tokenizer
@@ -336,7 +336,7 @@ def patching(
     Args:
         clean, corrupted: two sentences with the same number of tokens that differ in one or a few words.
         model, target, tokenizer, dtype, device: as for `trace`. Both sentences have the same
-            target; None: the one that the model generates for the clean sentence.
+            target; None: the text that the model generates for the clean sentence.
         place: the token at which the outcome is measured, from 0, or its text if it occurs once; in the
             decoder, if there is one.
         rows_of: a head, "encoder 2-1", or "2-1" for a model with one kind of attention: patch its output at
@@ -370,14 +370,14 @@ def look(
     """Run a vision model on an image and return its attention; the tokens are the patches, row by row.
 
     Args:
-        picture: a file, the bytes of one, or a Pillow image.
+        picture: a file, its bytes, or a Pillow image.
         model: a folder, or a Hugging Face id; or a transformers model object, with its `processor`.
         name: the image's name in the trace; None: its file name.
         processor: the image processor of a model object, from AutoImageProcessor or AutoProcessor.
         dtype, device: for a folder or an id, as for `trace`.
 
     Raises:
-        UnreadablePicture: it is not an image, or too large, or the file cannot be opened.
+        UnreadablePicture: it is not an image, is too large, or cannot be opened.
         AttnvizError: the model is not supported, or is not a vision model.
         TypeError: an argument has the wrong type.
     """
@@ -391,7 +391,7 @@ def look(
         )
     if not isinstance(picture, str | Path | bytes | Image.Image):
         raise TypeError(
-            "The picture must be the name of a file, the bytes of one or a Pillow image, not "
+            "The picture must be a file name, the bytes of a file or a Pillow image, not "
             f"{type(picture).__name__}."
         )
     source = Path(picture) if isinstance(picture, str) else picture
@@ -401,7 +401,7 @@ def look(
 
 
 def _loaded(name: str) -> Model:
-    """Return the model of that name; warn the caller's caller if only its weights can be recorded."""
+    """Return the model of this name, with a warning if only its weights can be recorded."""
     loaded = loading.load(name)
     if loaded.weights_alone is not None:
         warnings.warn(loaded.weights_alone, stacklevel=3)

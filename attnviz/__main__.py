@@ -38,7 +38,7 @@ INTERRUPTED = 130
 
 
 class Commands(TyperGroup):
-    """The group of all commands; it prints errors in one sentence on standard error."""
+    """The group of all commands; it prints each error as one line on standard error."""
 
     def invoke(self, ctx: Any) -> None:
         """Run the chosen command.
@@ -50,7 +50,7 @@ class Commands(TyperGroup):
         try:
             super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:  # as by `| head`
+        except BrokenPipeError:  # for example by `| head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except KeyboardInterrupt:
             sys.stderr.write("\nInterrupted.\n")
@@ -70,16 +70,16 @@ def _print_version(requested: bool) -> None:
 
 
 @app.callback()
-def before(
+def remove_server_setting(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001 - the callback prints it
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Remove the setting for servers before any other command."""
+    """Remove the setting that limits a server's visitors, except for `app`."""
     if context.invoked_subcommand != "app":
-        os.environ.pop(allowed.SETTING, None)  # it restricts visitors of a server, not local commands
+        os.environ.pop(allowed.SETTING, None)
 
 
 @app.command("app")

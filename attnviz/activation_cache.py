@@ -42,15 +42,15 @@ def from_cache(
     Args:
         cache: an `ActivationCache` of TransformerLens, as `run_with_cache` returns it for one text; or a
             mapping from layers, counted from 0, to weights: [head, query, key] or [1, head, query, key], as
-            torch tensors, NumPy arrays or lists. Missing layers are omitted. A single stack is a decoder if
-        no token attends to later ones.
+            torch tensors, NumPy arrays or lists. Layers can be missing. A single stack is a decoder if no
+            token attends to later ones.
         tokens: the queries and keys, such as `model.to_str_tokens(text)`; in an encoder–decoder, the
-        encoder's.
+            encoder's.
         target_tokens: the decoder's tokens in an encoder–decoder.
         model: the model's name in the trace.
 
     Raises:
-        InvalidTrace: the cache has no attention weights, or they do not belong to one text with these tokens.
+        InvalidTrace: the cache has no attention weights, or they do not match one text with these tokens.
     """
     layers: dict[Kind, dict[int, Tensor | ArrayLike]] = {"encoder": {}, "decoder": {}, "cross": {}}
     for name in cache.keys():  # noqa: SIM118  # iterating over TransformerLens' cache does not yield its names

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-_MAX_QUOTED = 40  # characters of an unknown word that the message repeats
-_MAX_NAME_LENGTH = 60  # characters of a name that the message repeats
+_MAX_QUOTED = 40  # characters of an unknown word in a message
+_MAX_NAME_LENGTH = 60  # characters of a name in a message
 
 
 class AttnvizError(ValueError):
@@ -54,7 +54,7 @@ class ModelNotSupported(AttnvizError):
 
 
 class AttentionNotRead(ModelNotSupported):
-    """The model's attention cannot be decomposed; its weights alone may still be shown."""
+    """The model's attention cannot be decomposed, but its weights may still be available."""
 
 
 class ModelTooLarge(AttnvizError):

@@ -1,4 +1,4 @@
-"""Conversion of attention weights and tokens from other programs for a trace."""
+"""Conversion of attention weights and tokens from other programs into those of a trace."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Piece(NamedTuple):
 
 
 def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
-    """Return the weights of each layer that has some, by index, and whether they were generated in steps.
+    """Return the weights of each layer by its index, and whether they were generated in steps.
 
     Args:
         given: a sequence of layers, or the output of transformers' `generate`: a sequence of steps, each a
-            sequence of layers [1, head, query, key]. None is a layer without weights.
+            sequence of layers [1, head, query, key]. A layer without weights is None and is skipped.
         kind: "encoder", "decoder" or "cross".
 
     Raises:
@@ -43,7 +43,7 @@ def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
     if generated:
         if len({len(step) for step in layers}) > 1:
             raise _not_one_text(kind)
-        layers = [_joined(steps, kind) for steps in zip(*layers, strict=True)]
+        layers = [_join_steps(steps, kind) for steps in zip(*layers, strict=True)]
     return {number: layer for number, layer in enumerate(layers) if layer is not None}, generated
 
 
@@ -66,7 +66,7 @@ def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
     return np.ascontiguousarray(given, dtype=dtype)
 
 
-def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
+def decode(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
     """Return the text of the tokens, and each token's span in it.
 
     Tokens of byte-level BPE ("Ġdog", " dog"), SentencePiece ("▁dog"), WordPiece ("##ing") and BPE with "</w>"
@@ -87,7 +87,7 @@ def decoded(tokens: Sequence[str]) -> tuple[str, list[Piece]]:
     return text, pieces
 
 
-def spelled(token: object) -> str:
+def token_spelling(token: object) -> str:
     """Return a token as text; bytes, as from tiktoken, in the spelling of GPT-2."""
     if isinstance(token, bytes):
         return byte_spelling(token)
@@ -100,8 +100,8 @@ def _is_step(given: Any) -> bool:
     return all(layer is None or getattr(layer, "ndim", 0) == 4 for layer in given)
 
 
-def _joined(steps: Sequence[Any], kind: str) -> NDArray[np.float32] | None:
-    """Return [head, query, key] of all steps of one layer; None for a layer without weights."""
+def _join_steps(steps: Sequence[Any], kind: str) -> NDArray[np.float32] | None:
+    """Join the steps of one layer into [head, query, key]; return None for a layer without weights."""
     if all(step is None for step in steps):
         return None
     arrays = [as_array(step) for step in steps if step is not None]
@@ -133,7 +133,7 @@ def _not_one_text(kind: str) -> InvalidTrace:
 
 
 def _bytes_of(tokens: Sequence[str]) -> list[bytes]:
-    """Return the UTF-8 of each token, with its space."""
+    """Return each token as UTF-8, including its leading or trailing space."""
     plain = [token for token in tokens if not _SPECIAL.fullmatch(token)]
     if any("▁" in token for token in plain):
         parts = [_sentencepiece(token) for token in tokens]

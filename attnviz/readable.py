@@ -1,4 +1,4 @@
-"""Checks of a text before a tokenizer reads it: its length, and valid characters."""
+"""Checks of a text's length and characters before tokenization."""
 
 from attnviz.errors import TextTooLong, UnreadableText
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 SPACES = "Ġ▁"
-"""The characters that tokenizers write for a space: Ġ in GPT-2, ▁ in SentencePiece."""
+"""The characters by which tokenizers replace a space: Ġ in GPT-2, ▁ in SentencePiece."""
 
 BROKEN = "\ufffd"
-"""The replacement character for bytes that form no character."""
+"""The replacement character for bytes that are not valid UTF-8."""
 
 _ONE_BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
-# GPT-2's alphabet (Radford et al. 2019): printable bytes stand for themselves, the others for U+0100 onwards.
+# GPT-2's alphabet (Radford et al. 2019): printable bytes are unchanged, the others become U+0100 onwards.
 _PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 _OTHERS = tuple(byte for byte in range(0x100) if byte not in _PRINTABLE)
 _BYTES = {chr(byte): byte for byte in _PRINTABLE} | {
@@ -25,7 +25,7 @@ def spelled_bytes(spelling: str) -> bytes | None:
     """Return the bytes of a token from a byte-level vocabulary: "Ġdog" → b" dog", and "<0xE2>" → one byte.
 
     Returns:
-        None if it cannot be such a token. Tokens of other vocabularies may happen to have this form.
+        None if it cannot be such a token. Some tokens of other vocabularies also have this form.
     """
     if one := _ONE_BYTE.fullmatch(spelling):
         return bytes.fromhex(one[1])
@@ -39,7 +39,7 @@ def byte_spelling(token: bytes) -> str:
     return "".join(_CHARACTERS[byte] for byte in token)
 
 
-def whole(spelled: bytes) -> str | None:
+def complete_text(spelled: bytes) -> str | None:
     """Return bytes as text; None if they begin or end inside a character."""
     try:
         return spelled.decode()
@@ -47,6 +47,6 @@ def whole(spelled: bytes) -> str | None:
         return None
 
 
-def numbered(spelled: bytes) -> str:
+def byte_numbers(spelled: bytes) -> str:
     """Return bytes as numbers, in the spelling of Llama's tokenizer: "<0xF0><0x9F>"."""
     return "".join(f"<0x{byte:02X}>" for byte in spelled)

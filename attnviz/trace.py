@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from attnviz import trace_io
 from attnviz.errors import InvalidTrace
-from attnviz.given_weights import as_array, decoded, layers_of, spelled
+from attnviz.given_weights import as_array, decode, layers_of, token_spelling
 from attnviz.spelling import SPACES
 from attnviz.text import joined, layers_by_kind, plural
 
@@ -50,10 +50,10 @@ Array = TypeVar("Array", bound=NDArray[np.generic])
 Stored = TypeVar("Stored", bound=NDArray[Any] | None)
 
 WEIGHTS_ALONE = "weights alone"
-"""The default model name of a trace made from weights alone."""
+"""The default model name of a trace that has only weights."""
 
 _NO_WEIGHTS = (
-    "There are no weights. Give those of at least one layer; a transformers model returns them as "
+    "There are no weights. Pass those of at least one layer; a transformers model returns them as "
     '`outputs.attentions` if it is loaded with attn_implementation="eager" and called with '
     "output_attentions=True."
 )
@@ -62,10 +62,10 @@ PNG = b"\x89PNG\r\n\x1a\n"
 """The signature of a PNG file."""
 
 ROW_ROUNDING = 0.02
-"""The largest difference of a row's sum from 1: rounding errors of bfloat16, with 8 bits each, add up."""
+"""The maximum difference between a row's sum and 1: the rounding errors of bfloat16 (8 bits) add up."""
 
 ROUNDING = 1e-5
-"""The largest excess of a weight over 1: an edit that moves one weight onto another adds the two."""
+"""The maximum amount by which a weight may exceed 1: an edit that moves a weight adds two weights."""
 
 
 class Patch(NamedTuple):
@@ -97,7 +97,7 @@ class Token:
         word: the number of the word, from 0; None for a special token.
         special: True if the tokenizer added it ([CLS], [SEP]).
         sentence: 0; or 1 in the second sentence of a pair, to which start and end then refer.
-        patch: the part of an image that it represents, or None.
+        patch: the part of an image that the token represents, or None.
     """
 
     text: str
@@ -128,7 +128,7 @@ class Lazy(Protocol):
         """Return the array.
 
         Raises:
-            InvalidTrace: the values have changed since the model computed with them.
+            InvalidTrace: the values have changed since the model used them.
         """
 
 
@@ -166,9 +166,9 @@ class _Array(Generic[Stored]):
 class Block:
     """One layer's attention.
 
-    The weights equal the model's own bit by bit. Recorded tensors keep the model's device and dtype until
+    The weights equal the model's own bit for bit. Recorded tensors keep the model's device and dtype until
     they are first read; each field is then converted to an array. Scores and output are computed on each
-    access. W_O is the model's own weight, which the trace keeps in memory when the model is no longer used.
+    access. W_O is shared with the model and stays in memory as long as the trace does.
 
     Attributes:
         kind: "encoder", "decoder" (both self-attention), "cross", or "vision" for the vision encoder of a
@@ -186,12 +186,12 @@ class Block:
             or None.
         heads: the selected heads, in the order of the arrays; None: all heads.
         queries: the positions of the selected query tokens; None: all queries.
-        sinks: [head], a learned score per head that belongs to no token and enters the softmax of
-            every row, a sink (GPT-OSS: Agarwal et al. 2025): rows then sum to less than 1.
-            Empty if there are sinks with unknown scores, in a trace of weights alone. None: no sinks.
+        sinks: [head], the learned score of each head's attention sink, which belongs to no token and enters
+            the softmax of every row (GPT-OSS: Agarwal et al. 2025): rows then sum to less than 1.
+            Empty if the scores are unknown, in a trace that has only weights. None: no sinks.
 
     Raises:
-        InvalidTrace: a shape does not match the tokens, a number is not finite, a weight is not from 0 to 1,
+        InvalidTrace: a shape does not match the tokens, a number is not finite, a weight is outside 0 to 1,
             or all keys of a query are masked. The values of recorded tensors are checked when first read.
     """
 
@@ -265,7 +265,7 @@ class Block:
         """[head, query, key]: query·key × scale (+ bias), after a soft cap and before the mask.
 
         Raises:
-            InvalidTrace: the block has weights alone.
+            InvalidTrace: the block has only weights.
         """
         return _frozen(self.capped(self.scaled))
 
@@ -274,7 +274,7 @@ class Block:
         """[head, query, key]: the scores before any soft cap.
 
         Raises:
-            InvalidTrace: the block has weights alone.
+            InvalidTrace: the block has only weights.
         """
         self.need_vectors()
         if hasattr(stored := vars(self)["weights"], "check_size"):
@@ -291,7 +291,7 @@ class Block:
         """[head, query, d_head]: weights @ value, the weighted average of the values for each query.
 
         Raises:
-            InvalidTrace: the block has weights alone.
+            InvalidTrace: the block has only weights.
         """
         self.need_vectors()
         return _frozen(self.weights @ self.value)
@@ -388,7 +388,7 @@ class Block:
             starts = [np.arange(0, length, side) for length in rows.shape]
             found = reduce(reduce(rows, starts[1], axis=1), starts[0], axis=0)
             if how == "mean":
-                counts = [np.diff([*of, end]) for of, end in zip(starts, rows.shape, strict=True)]
+                counts = [np.diff([*edges, end]) for edges, end in zip(starts, rows.shape, strict=True)]
                 found = found / np.outer(*counts).astype(np.float32)
             parts.append(found)
         return _frozen(np.concatenate(parts))
@@ -405,10 +405,10 @@ class Block:
         """Raise unless there are queries, keys and values.
 
         Raises:
-            InvalidTrace: the block has weights alone.
+            InvalidTrace: the block has only weights.
         """
         if self.weights_alone:
-            raise InvalidTrace("This trace has weights alone, without queries, keys and values.")
+            raise InvalidTrace("This trace has only weights, without queries, keys and values.")
 
 
 class Top(NamedTuple):
@@ -486,7 +486,7 @@ class Trace:
         sink: bool = False,
         second: SupportsIndex | None = None,
     ) -> Trace:
-        """Return a trace of weights alone, from any program; without queries, keys and values.
+        """Return a trace that has only weights, from any program, without queries, keys and values.
 
         >>> trace = Trace.from_weights([[[[1, 0], [0.25, 0.75]]]], ["The", "dog"])
         >>> trace.stack("decoder").shape
@@ -494,13 +494,13 @@ class Trace:
 
         Args:
             weights: the weights of the only stack, or of the encoder: an array [layer, head, query, key]; or
-                one array per layer, [head, query, key] or [1, head, query, key], as the `attentions` of
-                transformers. NumPy arrays, torch tensors, or lists. A layer that is None is skipped, and the
+                one array per layer, [head, query, key] or [1, head, query, key], such as transformers'
+                `attentions`. NumPy arrays, torch tensors, or lists. A layer that is None is skipped, and the
                 others keep their index. If no token attends to later tokens, the stack is a decoder. Or the
                 `attentions` that transformers' `generate` returns for one text and one beam: one tuple of
                 layers per step.
             tokens: the queries and keys, as `convert_ids_to_tokens` spells them ("Ġdog", "▁dog", "##ing"),
-                or words. For generated weights, the last token may be included, although it attends to none.
+                or words. For generated weights, the last token may be included, although it has no weights.
             decoder, cross: the `decoder_attentions` and `cross_attentions` of an encoder–decoder in
                 transformers.
             target_tokens: the decoder's input.
@@ -510,7 +510,7 @@ class Trace:
 
         Raises:
             InvalidTrace: there are no weights, they do not match the tokens, a weight is invalid, or a
-                row does not sum to 1; the message has the place and the difference.
+                row does not sum to 1; the message names the row and its sum.
         """
         if weights is None or decoder is None or cross is None:
             raise InvalidTrace(_NO_WEIGHTS)
@@ -550,10 +550,10 @@ class Trace:
         return [*found, *self.notes]
 
     def __sub__(self, other: Trace) -> Difference:
-        """Return the difference of this trace and one of the same shape, for `attnviz.show`.
+        """Return the difference between this trace and another of the same shape, for `attnviz.show`.
 
         Raises:
-            InvalidTrace: they differ in the number of tokens, layers or heads.
+            InvalidTrace: the traces differ in the number of tokens, layers or heads.
         """
         return Difference(self, other) if isinstance(other, Trace) else NotImplemented
 
@@ -612,7 +612,7 @@ class Trace:
         return _frozen(np.stack([block.weights for block in self.of_kind(kind)]))
 
     def save(self, file: str | PathLike[str] | IO[bytes], what: Literal["all", "attention"] = "all") -> None:
-        """Write the trace to a file (NPZ, no pickle); `Trace.load` restores it bit by bit.
+        """Write the trace to a file (NPZ, no pickle); `Trace.load` restores it bit for bit.
 
         `numpy.load` also opens it: the arrays are named by kind, layer (counted from 1) and attribute of
         `Block`, as in `numpy.load(file)["encoder-4.weights"]`. An array that layers share, such as a mask, is
@@ -622,7 +622,7 @@ class Trace:
             file: a path, used as given (no ".npz" is added), or a binary file open for writing. An existing
                 file is replaced after everything is written.
             what: "all"; or "attention", everything except each layer's W_O, which is the same for every text
-                and takes most of the file of a short text.
+                and most of the file for a short one.
 
         Raises:
             InvalidTrace: the trace is too large for a file, or `what` is unknown.
@@ -645,7 +645,7 @@ class Trace:
             file: a path, or a binary file open for reading.
 
         Raises:
-            InvalidTrace: it is not a trace, has another version, is damaged, or too large.
+            InvalidTrace: it is not a trace, has another version, is damaged, or is too large.
             OSError: the file cannot be opened.
         """
         header, arrays = trace_io.read(file)
@@ -672,7 +672,7 @@ class Difference:
         minus: the subtrahend.
 
     Raises:
-        InvalidTrace: they differ in the number of tokens, layers or heads.
+        InvalidTrace: the traces differ in the number of tokens, layers or heads.
     """
 
     trace: Trace
@@ -698,16 +698,16 @@ class Difference:
 
 
 UNKNOWN = np.zeros(0, np.float32)
-"""Marks sinks with unknown scores in a trace of weights alone."""
-_OWN = ("query", "key", "value", "weights")
-_SHARED = ("mask", "bias", "projection", "sinks")  # equal arrays of several blocks are stored once
+"""Placeholder for unknown scores of sinks, in a trace that has only weights."""
+_BLOCK_ARRAYS = ("query", "key", "value", "weights")
+_SHARED_ARRAYS = ("mask", "bias", "projection", "sinks")  # equal arrays of several blocks are stored once
 
 
 _SELECTED = ("heads", "queries")
 
 
-def _own(weights_alone: bool) -> tuple[str, ...]:
-    return ("weights",) if weights_alone else _OWN
+def _arrays(weights_alone: bool) -> tuple[str, ...]:
+    return ("weights",) if weights_alone else _BLOCK_ARRAYS
 
 
 def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str]]]:
@@ -723,9 +723,9 @@ def _described(trace: Trace) -> tuple[dict[str, Any], dict[str, tuple[Block, str
     blocks = []
     for block in trace.blocks:
         block_name = f"{block.kind}-{block.layer + 1}"
-        arrays |= {f"{block_name}.{name}": (block, name) for name in _own(block.weights_alone)}
-        shared: dict[str, str | None] = dict.fromkeys(_SHARED)
-        for name in _SHARED:
+        arrays |= {f"{block_name}.{name}": (block, name) for name in _arrays(block.weights_alone)}
+        shared: dict[str, str | None] = dict.fromkeys(_SHARED_ARRAYS)
+        for name in _SHARED_ARRAYS:
             if (array := getattr(block, name)) is not None:
                 contiguous: Any = np.ascontiguousarray(array)
                 content = (name, array.shape, hashlib.sha256(contiguous).digest())
@@ -787,8 +787,8 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
         if described["kind"] not in get_args(Kind):
             raise trace_io.damaged(f"unknown kind of attention: {reprlib.repr(described['kind'])}")
         alone = described["d_head"] == 0
-        numbers: dict[str, Any] = {name: arrays[f"{described['name']}.{name}"] for name in _own(alone)}
-        numbers |= {name: arrays[described[name]] for name in _SHARED if described[name] is not None}
+        numbers: dict[str, Any] = {name: arrays[f"{described['name']}.{name}"] for name in _arrays(alone)}
+        numbers |= {name: arrays[described[name]] for name in _SHARED_ARRAYS if described[name] is not None}
         for name, array in numbers.items():
             if array.dtype != (np.bool_ if name == "mask" else np.float32):  # Block would copy it
                 raise trace_io.damaged(f"{described['name']}.{name} has the wrong type")
@@ -813,7 +813,7 @@ def _assembled(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Trace
         )
     edits, notes = tuple(header["edits"]), tuple(header.get("notes", ()))
     if not all(isinstance(text, str) for text in (*edits, *notes)):
-        raise trace_io.damaged("an edit or a note is not a text")
+        raise trace_io.damaged("an edit or a note is not a string")
     others = dict(header.get("without_weights", ()))
     if not all(type(layer) is int and type(what) is str for layer, what in others.items()):
         raise trace_io.damaged("a layer without weights has no number or no name")
@@ -855,8 +855,8 @@ def _input_tokens(tokens: Sequence[Any], layers: Mapping[int, Any], generated: b
 def _plain_tokens(
     tokens: Sequence[Any], second: SupportsIndex | None = None
 ) -> tuple[str, str | None, tuple[Token, ...]]:
-    """Return the text of the tokens, that of a second sentence, and the tokens with their places."""
-    spellings = [spelled(token) for token in tokens]
+    """Return the text, the text of a second sentence, if any, and the tokens with their positions."""
+    spellings = [token_spelling(token) for token in tokens]
     begins = len(spellings) if second is None else as_int(second, "second")
     if second is not None and not 0 < begins < len(spellings):
         raise InvalidTrace(
@@ -865,7 +865,7 @@ def _plain_tokens(
         )
     texts, found, words = [], [], 0
     for sentence, part in enumerate((spellings[:begins], spellings[begins:])):
-        text, pieces = decoded(part)
+        text, pieces = decode(part)
         texts.append(text)
         for spelling, (start, end, word) in zip(part, pieces, strict=True):
             found.append(Token(spelling, 0, start, end, words + word, special=False, sentence=sentence))
@@ -880,7 +880,7 @@ def _weights_alone(
     columns: tuple[Token, ...],
     sink: bool,
 ) -> list[Block]:
-    """Return one block of weights alone per layer."""
+    """Return one block per layer that has only weights."""
     blocks = []
     for layer, given in layers.items():
         where = f"{kind} layer {layer + 1}"
@@ -907,7 +907,7 @@ def mask_of_weights(kind: Kind, weights: Floats) -> Mask:
 def weights_block(
     kind: Kind, layer: int, rows: tuple[Token, ...], columns: tuple[Token, ...], weights: Floats
 ) -> Block:
-    """Return a block of weights alone, [head, query, key]."""
+    """Return a block that has only weights, [head, query, key]."""
     return Block(
         kind=kind,
         layer=layer,
@@ -921,30 +921,30 @@ def weights_block(
 
 
 def _checked_weights(given: Any, where: str, sink: bool) -> Floats:
-    """Return [head, query, key] after checking that rows sum to 1, or to at most 1 with a sink."""
+    """Return weights, [head, query, key], after checking that rows sum to 1, or to at most 1 with a sink."""
     try:
         weights: Floats = as_array(given)
     except (TypeError, ValueError) as error:
         raise InvalidTrace(
-            f"The weights of {where} are not an array of numbers: {error}. From transformers' outputs, give "
+            f"The weights of {where} are not an array of numbers: {error}. From transformers' outputs, pass "
             "the attentions."
         ) from error
     weights = weights[0] if weights.ndim == 4 and len(weights) == 1 else weights
     if weights.ndim != 3:
         raise InvalidTrace(
             f"The weights of {where} have the shape {weights.shape}; it must be [head, query, key] of one "
-            f"text.{' Give the matrix of one head as [[matrix]].' if weights.ndim < 3 else ''}"
+            f"text.{' Pass the matrix of one head as [[matrix]].' if weights.ndim < 3 else ''}"
         )
     if not weights.size:
         raise InvalidTrace(f"The weights of {where} are empty: their shape is {weights.shape}.")
     if (fault := _fault(weights, sink)) is not None:
         (head, row), reason = fault
         hints = (
-            "Give attentions: hidden states and scores are not weights."
+            "Pass attentions: hidden states and scores are not weights."
             if "contains -" in reason
             else "Dropout in training mode changes the sums: call model.eval() first. If the rest is the "
             "weight of a sink, as in GPT-OSS, use Trace.from_weights(…, sink=True). If another sum is "
-            "intended, divide each row by it."
+            "intended, divide each row by its sum."
         )
         raise InvalidTrace(f"Row {row + 1} of {where}, head {head + 1} {reason} {hints}")
     return weights
@@ -957,7 +957,7 @@ def _fault(weights: Floats, sink: bool = False) -> tuple[tuple[int, ...], str] |
     """
     lowest, sums = weights.min(axis=-1), weights.sum(axis=-1)
     off = np.abs(np.maximum(sums, 1) - 1 if sink else sums - 1)
-    off = np.where(lowest < 0, np.inf, off)  # argmax returns a NaN, if there is one
+    off = np.where(lowest < 0, np.inf, off)  # argmax finds a NaN, if there is one
     at = tuple(map(int, np.unravel_index(int(off.argmax()), off.shape)))
     if off[at] <= ROW_ROUNDING:
         return None
@@ -1062,24 +1062,24 @@ def checked_array(given: object, name: str, axes: Sequence[str], sink: bool = Fa
         sink: allow rows that sum to less than 1.
 
     Raises:
-        InvalidTrace: it has other dimensions, or a row does not sum to 1.
+        InvalidTrace: it has the wrong number of axes, or a row does not sum to 1.
         TypeError: it is not an array of numbers.
     """
     needed = f"[{', '.join(axes)}]"
     if not isinstance(given, np.ndarray) or given.dtype.kind not in "biuf":
         found = f"one of {given.dtype}" if isinstance(given, np.ndarray) else type(given).__name__
         raise TypeError(
-            f"{name} must be a NumPy array, {needed}, of numbers, not {found}. Use "
-            "trace.stack() of a trace; Trace.from_weights(attentions, tokens) for transformers' "
-            "attentions; or tensor.numpy() of a tensor."
+            f"{name} must be a NumPy array of numbers, {needed}, not {found}. Use trace.stack() "
+            "for a trace, Trace.from_weights(attentions, tokens) for transformers' attentions, "
+            "or tensor.numpy() for a tensor."
         )
     if not given.size or (given.ndim < len(axes) - 1 if "..." in axes else given.ndim != len(axes)):
-        empty = "" if given.size else ", none of them 0"
+        empty = "" if given.size else ", without an empty axis"
         raise InvalidTrace(f"{name} has the shape {given.shape}; it must be {needed}{empty}.")
     if (fault := _fault(given, sink)) is not None:
         at, reason = fault
         row = ", ".join(map(str, at)) or "..."
-        raise InvalidTrace(f"{name}[{row}] {reason} If another sum is intended, divide each row by it.")
+        raise InvalidTrace(f"{name}[{row}] {reason} If another sum is intended, divide each row by its sum.")
     return given
 
 
@@ -1092,7 +1092,7 @@ def refuse_cross(weights: Floats) -> None:
     if weights.shape[-1] != weights.shape[-2]:
         raise InvalidTrace(
             f"weights has {weights.shape[-2]} queries and {weights.shape[-1]} keys; they must be "
-            "the weights of a self-attention, with the same tokens as queries and keys."
+            "self-attention weights, with the same tokens as queries and keys."
         )
 
 
@@ -1101,7 +1101,7 @@ def checked_trace(found: object) -> Trace:
 
     Raises:
         InvalidTrace: heads or queries were selected.
-        TypeError: it is not a trace; for a file's name the message explains how to load it.
+        TypeError: it is not a trace; if it is a file's name, the message explains how to load it.
     """
     if isinstance(found, Trace):
         refuse_selected(found)
@@ -1145,7 +1145,7 @@ def checked_place(place: SupportsIndex | str, tokens: Sequence[Token], name: str
         place: the position, or the text of a token or word that occurs once: "dog" for "Ġdog".
 
     Raises:
-        InvalidTrace: there is no such token, or there are several; the message has their positions.
+        InvalidTrace: there is no such token, or there are several; the message lists their positions.
         TypeError: it is neither an integer nor a str.
     """
     if isinstance(place, str):
@@ -1159,9 +1159,9 @@ def checked_place(place: SupportsIndex | str, tokens: Sequence[Token], name: str
         found = sorted({*exact, *pieces})
         if len(found) != 1:
             raise InvalidTrace(
-                f"There is no token {place!r:.60}. Give its number, from 0."
+                f"There is no token {place!r:.60}. Pass its position, from 0."
                 if not found
-                else f"{place!r:.60} is at {joined([*map(str, found)])}. Give one of these numbers as {name}."
+                else f"{place!r:.60} is at {joined([*map(str, found)])}. Pass one of these numbers as {name}."
             )
         return found[0]
     if as_int(place, name) not in range(len(tokens)):

@@ -31,20 +31,20 @@ FORMAT = "attnviz trace"
 VERSION = 3
 
 MAX_BYTES = 3 * 2**29
-"""The largest total size of the arrays; a trace of BERT-large with 512 tokens and W_O takes 2/5 of it."""
+"""The maximum total size of the arrays; a trace of BERT-large with 512 tokens and W_O takes 2/5 of it."""
 MAX_HEADER_BYTES = 2**22
-"""The largest size of the header: enough for 40,000 tokens."""
+"""The maximum size of the header: enough for 40,000 tokens."""
 MAX_DIRECTORY_BYTES = 2**20
-"""The largest size of the archive's directory: enough for 10,000 arrays."""
+"""The maximum size of the archive's directory: enough for 10,000 arrays."""
 
 _DTYPES = tuple(np.dtype(name) for name in ("u1", "?", "<f4"))
 _END = "<4s4H2LH"  # end-of-directory record: signature, disks and counts, size and offset, comment length
 _LOCATOR = struct.Struct("<4sLQL")  # the ZIP64 record before it, in an archive of more than 4 GiB
-_MAX_QUOTED = 200  # characters of another library's error that the message repeats
+_MAX_QUOTED = 200  # characters of another library's error in a message
 
 
 def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-    """Write a header and arrays; the same content gives the same bytes.
+    """Write a header and arrays; equal content produces equal files.
 
     Args:
         file: a path, used as given (no ".npz" is added), or a binary file open for writing. An existing
@@ -65,7 +65,7 @@ def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -
 
 
 def read(file: File) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read the header, and the arrays by name, read-only, from a file that `write` wrote.
+    """Read the header and the arrays, by name and read-only, from a file written by `write`.
 
     No pickle is loaded, and all sizes are checked before memory is allocated. The contents of the header are
     not checked.
@@ -74,7 +74,7 @@ def read(file: File) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         file: a path, or a binary file open for reading.
 
     Raises:
-        InvalidTrace: it is not a trace, has another version, is damaged, or too large.
+        InvalidTrace: it is not a trace, has another version, is damaged, or is too large.
         OSError: the file cannot be opened.
     """
     with _open(file, "rb") as opened:
@@ -102,8 +102,8 @@ def _open(file: File, mode: str) -> AbstractContextManager[IO[bytes]]:
 def _checked_length(opened: IO[bytes]) -> int:
     """Return the file's length in bytes, if its directory is short enough for zipfile to read.
 
-    The record at the end of an archive gives the directory's place. An archive comment or a ZIP64 record
-    would make zipfile read another place; `write` writes neither.
+    The record at the end of an archive has the directory's offset. An archive comment or a ZIP64 record
+    would make zipfile read another offset; `write` writes neither.
     """
     length = opened.seek(0, SEEK_END)
     size = struct.calcsize(_END)

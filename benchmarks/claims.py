@@ -91,7 +91,7 @@ def head_4_2_follows() -> str:
 
 
 def head_4_2_fails() -> str:
-    """Count how often head 4-2 attends most to the trophy, in all wordings of the sentence in the texts."""
+    """Count how often head 4-2 attends most to the trophy, in all wordings of this sentence on the pages."""
     first = [
         max(row, key=lambda word: float(row[word][1]))
         for row in (_from_it(text.format(word)) for text, word in product(SUITCASES, ("big", "small")))
@@ -190,7 +190,7 @@ def limits_of_texts() -> str:
 
 
 def weights_that_do_not_matter() -> str:
-    """Count the directions in which weights can change, with the same sum, without changing the output."""
+    """Count the directions in which weights can change without changing their sum or the output."""
     size = MINILM.d_head
     free = []
     for tokens in (size + 1, size + 2):
@@ -323,7 +323,7 @@ def limits_of_a_visitor() -> str:
 
 
 def unstated() -> list[str]:
-    """Return messages about sentences of the ledger that are not in their file."""
+    """Return a message for each sentence of the ledger that is not in its file."""
     return [
         f"{name}: {file} does not state “{sentence}”"
         for name, claim in LEDGER["claim"].items()

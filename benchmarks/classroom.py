@@ -83,7 +83,7 @@ class Client:
         self.choice = (number, option)
         await self._vote_if_not_counted()
 
-    async def until(self, condition: Callable[[dict[str, Any]], bool]) -> None:
+    async def wait_until(self, condition: Callable[[dict[str, Any]], bool]) -> None:
         """Wait for a state that fulfils a condition."""
         async with self._changed:
             await asyncio.wait_for(
@@ -136,13 +136,13 @@ class Lesson:
         query = f"layer=4&mask_after={self._views}"
         begun = time.perf_counter()
         await self.teacher.send({"do": "view", "view": {"path": "masks", "query": query, "reveal": []}})
-        await self.all_until(lambda state: bool(state["view"]) and state["view"]["query"] == query)
+        await self.wait_until_all(lambda state: bool(state["view"]) and state["view"]["query"] == query)
         return [student.arrived[query] - begun for student in self.students]
 
     async def poll(self, interrupt: Callable[[], None] | None = None) -> bool:
         """Run a poll; return whether each vote was counted once. `interrupt` is called during the votes."""
         number = await self._ask()
-        await self.all_until(lambda state: bool(state["poll"]) and state["poll"]["round"] == number)
+        await self.wait_until_all(lambda state: bool(state["poll"]) and state["poll"]["round"] == number)
         choices = [RANDOM.randrange(len(OPTIONS)) for _ in self.students]
         votes = [
             asyncio.create_task(student.vote(number, choice))
@@ -152,7 +152,7 @@ class Lesson:
             await asyncio.sleep(VOTING_SECONDS / 2)
             interrupt()
         await asyncio.gather(*votes)
-        await self.teacher.until(lambda state: state["poll"]["votes"] >= len(self.students))
+        await self.teacher.wait_until(lambda state: state["poll"]["votes"] >= len(self.students))
         counts = self.teacher.state["poll"]["counts"]
         return bool(counts == [Counter(choices)[option] for option in range(len(OPTIONS))])
 
@@ -162,19 +162,19 @@ class Lesson:
         def number(state: dict[str, Any]) -> int:
             return int(state["poll"]["round"]) if state["poll"] else 0
 
-        await self.teacher.until(bool)
+        await self.teacher.wait_until(bool)
         before = number(self.teacher.state)
         while True:
             await self.teacher.send({"do": "poll", "question": "Which?", "options": OPTIONS, "right": 0})
             with suppress(TimeoutError):
                 await asyncio.wait_for(
-                    self.teacher.until(lambda state: number(state) > before), RETRY_SECONDS
+                    self.teacher.wait_until(lambda state: number(state) > before), RETRY_SECONDS
                 )
                 return number(self.teacher.state)
 
-    async def all_until(self, condition: Callable[[dict[str, Any]], bool]) -> None:
+    async def wait_until_all(self, condition: Callable[[dict[str, Any]], bool]) -> None:
         """Wait until the state of all students fulfils a condition."""
-        await asyncio.gather(*(student.until(condition) for student in self.students))
+        await asyncio.gather(*(student.wait_until(condition) for student in self.students))
 
 
 @asynccontextmanager
@@ -183,11 +183,11 @@ async def lesson(address: str, size: int) -> AsyncIterator[Lesson]:
     async with asyncio.TaskGroup() as group:
         teacher = Client(address, {"do": "open"})
         tasks = [group.create_task(teacher.attend())]
-        await teacher.until(lambda state: bool(state["people"]))
+        await teacher.wait_until(lambda state: bool(state["people"]))
         joins = ({"do": "join", "room": teacher.first["room"], "voter": f"{n:0>20}"} for n in range(size))
         students = [Client(address, join) for join in joins]
         tasks += [group.create_task(student.attend()) for student in students]
-        await teacher.until(lambda state: state["people"]["here"] == size)
+        await teacher.wait_until(lambda state: state["people"]["here"] == size)
         yield Lesson(teacher, students)
         for task in tasks:
             task.cancel()
@@ -234,7 +234,7 @@ async def simulate_minute(room: Lesson, process: psutil.Process, minute: int) ->
     await room.teacher.send({"do": "show"})
     for student in room.students[minute % 10 :: 10]:
         await student.leave()
-    await room.all_until(lambda state: state["poll"]["shown"])
+    await room.wait_until_all(lambda state: state["poll"]["shown"])
     return float(process.memory_info().rss / 1e6)
 
 
@@ -255,7 +255,7 @@ async def two_servers(report: Report, address: str, kill: Callable[[], None], si
         counted = await room.poll(kill)
         report.row("each vote counted once", "all" if counted else "not all", "all", met=counted)
         await room.teacher.send({"do": "show"})
-        await room.all_until(lambda state: state["poll"]["shown"])
+        await room.wait_until_all(lambda state: state["poll"]["shown"])
         report.row(
             "from the question until all have reconnected and voted", f"{time.perf_counter() - begun:.1f} s"
         )

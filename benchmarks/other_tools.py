@@ -1,6 +1,6 @@
 """Compare attnviz's numbers with those of other tools; `docs/coming_from.md` has the results.
 
-Each row has a call of the other tool and the largest absolute difference from attnviz's numbers. BertViz and
+Each row has a call of another tool and the largest absolute difference from attnviz's numbers. BertViz and
 CircuitsVis draw the bundled BERT; the other tools run a small GPT-2 with random weights. No tool uses the
 network.
 
@@ -49,7 +49,7 @@ def array_in(page: str, name: str) -> Any:
 
 
 def bertviz(_: Path) -> Iterator[Row]:
-    """Compare the numbers in its pages, and those of its own copy of BERT."""
+    """Compare the numbers in BertViz's pages, and those of its own copy of BERT."""
     import torch
     from safetensors.torch import load_file
 
@@ -82,7 +82,7 @@ def bertviz(_: Path) -> Iterator[Row]:
 
 
 def circuitsvis(_: Path) -> Iterator[Row]:
-    """Compare the numbers in its pages."""
+    """Compare the numbers in CircuitsVis's pages."""
     attention = importlib.import_module("circuitsvis.attention")
     trace = attnviz.trace(TEXT)
     tokens = [token.text for token in trace.tokens]
@@ -97,7 +97,7 @@ def circuitsvis(_: Path) -> Iterator[Row]:
 
 
 def transformer_lens(folder: Path) -> Iterator[Row]:
-    """Compare its cached activations, with and without an ablated head, and its activation patching."""
+    """Compare TransformerLens's activations, with and without an ablated head, and its patching."""
     lens, patching = (importlib.import_module(f"transformer_lens{part}") for part in ("", ".patching"))
     model, tokenizer = load(folder)
     boot = lens.TransformerBridge.boot_transformers
@@ -143,7 +143,7 @@ def transformer_lens(folder: Path) -> Iterator[Row]:
 
 
 def captum(folder: Path) -> Iterator[Row]:
-    """Compare its methods on the same outcomes: a log-probability, or the cosine change of an output."""
+    """Compare Captum's methods on the same outcomes: a log-probability, or the cosine change of an output."""
     import torch
 
     attr = importlib.import_module("captum.attr")
@@ -196,7 +196,7 @@ def captum(folder: Path) -> Iterator[Row]:
 
 
 def inseq(folder: Path) -> Iterator[Row]:
-    """Compare the attention weights of a generated text, one row for each new token."""
+    """Compare Inseq's attention weights of a generated text, one row for each new token."""
     model, tokenizer = load(folder)
     model.config.bos_token_id, tokenizer.bos_token = tokenizer.eos_token_id, tokenizer.eos_token
     inseq_model = importlib.import_module("inseq").load_model(model, "attention", tokenizer=tokenizer)

@@ -1,7 +1,7 @@
-"""Measure the Explore page: server start, change of head, a change on the server, and transferred bytes.
+"""Measure the Explore page: server start, another head, changes computed by the server, transferred bytes.
 
-Everything is measured in Chromium, as a visitor sees it, alternately within one run. Times end with the
-frame that shows the change.
+All times are measured in Chromium, up to the frame that shows the change. Each run alternates between the
+compared clicks.
 
 Run: python -m benchmarks.page [--smoke]
 """
@@ -59,7 +59,7 @@ def fresh_server(command: Sequence[str] = COMMAND) -> Iterator[str]:
 
 
 def link(text: str, **choices: str) -> str:
-    """Return a link to a sentence without a second one, relative to the server's URL."""
+    """Return the link to a single sentence, relative to the server's URL."""
     return "/?" + urlencode({"text": text, "other": "", **choices})
 
 
@@ -79,7 +79,7 @@ def milliseconds(values: Iterable[float]) -> str:
 
 
 def first_picture(browser: Browser) -> tuple[float, float]:
-    """Return the seconds from the start of a server to the first picture, and to that of a typed sentence."""
+    """Return the seconds from the start of a server to the first picture, and to one of a typed sentence."""
     with visitor(browser) as page:
         begun = time.time()
         with fresh_server() as url:
@@ -92,7 +92,7 @@ def first_picture(browser: Browser) -> tuple[float, float]:
 
 
 def own_sentence(browser: Browser) -> float:
-    """Return the seconds from the start of a server to the picture of a link's sentence, not a stored one."""
+    """Return the seconds from the start of a server to the picture of a new sentence, opened by a link."""
     with visitor(browser) as page:
         begun = time.time()
         with fresh_server() as url:
@@ -114,7 +114,7 @@ def painted(page: Page, word: str) -> float:
 
 
 def measure_start(report: Report, browser: Browser, starts: int) -> None:
-    """Report the times from the start of a server for its first visitor."""
+    """Report the times from the start of a server until its first visitor sees a picture."""
     report.section(f"From the start of the server's process ({starts} starts each, alternating)")
     openings, typed, linked = [], [], []
     for _ in range(starts):
@@ -124,7 +124,7 @@ def measure_start(report: Report, browser: Browser, starts: int) -> None:
         linked.append(own_sentence(browser))
     for name, values, limit in (
         ("to the first picture, of the opening sentence", openings, 3),
-        ("to the picture of a link's sentence (model ready)", linked, 8),
+        ("to the picture of a sentence from a link (model ready)", linked, 8),
         ("to the picture of a sentence typed after the first picture", typed, 8),
     ):
         report.row(name, seconds(values), f"≤ {limit} s", met=statistics.median(values) <= limit)
@@ -194,9 +194,9 @@ def measure_head_changes(
 
 
 def measure_server_changes(report: Report, browser: Browser, url: str, rounds: int) -> None:
-    """Report the times of clicks that the server answers, relative to clicks on its empty page."""
+    """Report the times of clicks that need the server, relative to clicks on the empty page."""
     report.section(
-        f"From a click that the server answers to the settled page ({rounds} clicks each, alternating)"
+        f"From a click that needs the server to the settled page ({rounds} clicks each, alternating)"
     )
     with visitor(browser) as empty_page, ExitStack() as visits:
         visit(empty_page, f"{url}/empty")
@@ -220,7 +220,7 @@ def measure_server_changes(report: Report, browser: Browser, url: str, rounds: i
             for control, times in one.times.items():
                 settled = [time.settled for time in times[1:]]  # the first click fills the caches
                 ratio = statistics.median(settled) / statistics.median(floor)
-                label = "another head, to its last number" if control == "chip" else control
+                label = "another head, by its number" if control == "chip" else control
                 figure = f"{milliseconds(settled)} = {ratio:.1f} ×"
                 report.row(f"{name}: {label}", figure, "≤ 1.5 × empty", met=ratio <= 1.5)
 

@@ -27,7 +27,7 @@ SENTENCE = "The trophy does not fit into the suitcase as it is too big."
 
 @dataclass
 class Exchange:
-    """A message of the browser, and whether the server has answered it completely."""
+    """A message from the browser, and whether the server has answered it completely."""
 
     message: bytes
     answered: bool = False
@@ -103,14 +103,14 @@ def record(browser: Browser, server: Server, clicks: Clicks = clicks) -> list[by
 
 
 def _is_pick(widget: WidgetState) -> bool:
-    """Return whether a widget state is a click, which is sent once, not a setting, which is always sent."""
+    """Return whether a widget state is a click, which is sent only once, and not a setting."""
     return str(widget.WhichOneof("value")).endswith("trigger_value")
 
 
 def after_reconnection(message: bytes) -> bytes:
     """Return the first message after a reconnection: the same settings for the whole page, without the click.
 
-    A server without this session has no fragments of its page, and would not answer a message for one.
+    A new session has no fragments yet, and would not answer a message for one.
     """
     sent = BackMsg.FromString(message)
     sent.rerun_script.fragment_id = ""

@@ -1,4 +1,4 @@
-"""English text of any length for benchmarks, from the repeated words of the project's licence."""
+"""English texts of any length, from the repeated words of the project's licence."""
 
 from __future__ import annotations
 

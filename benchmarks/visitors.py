@@ -2,9 +2,9 @@
 
 The visit of a real browser is recorded (`benchmarks.recording`). Visitors then replay it, each in a separate
 session, with a different noun in the typed sentence and a random pause before each click: exponentially
-distributed, 3 s on average, from a seed. They arrive within the first 3 s.
+distributed with a mean of 3 s and a fixed seed. They arrive within the first 3 s.
 
-Then visitors type a sentence and open Matrix and Heatmap (`on_pictures`); none of their results are cached.
+Then visitors type a sentence and open Matrix and Heatmap (`picture_clicks`); no results are cached.
 
 Then 200 visitors use two servers behind the proxy of `compose.yaml`. Last, 30 visitors arrive together at a
 server that has just become ready, each with a different sentence.
@@ -64,8 +64,8 @@ CLICKS = 16
 _NOUN = "trophy"
 
 
-def for_visitor(recorded: Sequence[bytes], number: int, sentence: str = SENTENCE) -> list[bytes]:
-    """Return the messages with a variant of the recorded sentence that is different for each visitor."""
+def messages_of_visitor(recorded: Sequence[bytes], number: int, sentence: str = SENTENCE) -> list[bytes]:
+    """Return the messages with a different variant of the recorded sentence for each visitor."""
     first, second = divmod(number, len(NOUNS))
     nouns = f"{NOUNS[second]}{' and the ' + NOUNS[first] if first else ''}"
     return with_sentence(recorded, sentence.replace(_NOUN, nouns), sentence)
@@ -90,7 +90,7 @@ def answer(socket: ClientConnection, message: bytes) -> None:
 def visit(server: Server, messages: Sequence[bytes], seed: int, pause: float) -> list[float]:
     """Replay one visit; return the seconds until each answer.
 
-    After a lost connection, the visitor reconnects and sends the last message again, which has all settings.
+    After a lost connection, the visitor reconnects and repeats the last message, which contains all settings.
     """
     generator = Random(seed)  # noqa: S311 - not for security
     pauses = iter(
@@ -138,7 +138,7 @@ def replay(
     before = sum(sum(process.cpu_times()[:2]) for process in processes)
     with ThreadPoolExecutor(count) as pool:
         visits = pool.map(
-            lambda n: visit(entrance, for_visitor(recorded, n, sentence), n, pause), range(count)
+            lambda n: visit(entrance, messages_of_visitor(recorded, n, sentence), n, pause), range(count)
         )
         waits = [second for seconds in visits for second in seconds[1:]]
     used = sum(sum(process.cpu_times()[:2]) for process in processes) - before
@@ -155,13 +155,13 @@ def print_waits(report: Report, title: str, waits: Sequence[float], target: floa
     report.row("from a click to the end of its answer: p50 / p95 / p99", figure, limit, met=met)
 
 
-def on_an_empty_page(page: Page, url: str) -> Iterator[Callable[[], object]]:
-    """Yield as many clicks as on Explore."""
+def empty_page_clicks(page: Page, url: str) -> Iterator[Callable[[], object]]:
+    """Yield clicks on the empty page, as many as on Explore."""
     yield partial(page.goto, f"{url}/empty")
     yield from [page.locator(".st-key-switch label").first.click] * CLICKS
 
 
-def on_pictures(page: Page, url: str) -> Iterator[Callable[[], object]]:
+def picture_clicks(page: Page, url: str) -> Iterator[Callable[[], object]]:
     """Yield the actions of typing a sentence and opening different pictures."""
     explore = Explore(page, url)
     yield explore.open
@@ -244,7 +244,7 @@ def main(counts: Sequence[int], crowd: int, few: int, pause: float) -> None:
         report = Report("Visitors of Explore who click every 3 s", browser.version)
         load_model(browser, server.url)
         recorded, empty, opening = (
-            record(browser, server, each) for each in (clicks, on_an_empty_page, on_pictures)
+            record(browser, server, each) for each in (clicks, empty_page_clicks, picture_clicks)
         )
         empty_page(report, server, empty, min(EMPTY_PAGE_VISITORS, max(counts)), pause)
         one_server(report, server, recorded, counts, pause)

@@ -10,5 +10,5 @@ from attnviz.app.page import page
 with page("classroom", "Classroom"):
     sections.draw()
     if bar.seat().teaches or not bar.seat().room:
-        sections.for_teachers()
+        sections.draw_teachers_heading()
         plan.draw()

@@ -29,7 +29,7 @@ with page("images", "Images", aside) as this:
         narrow, wide = st.columns([4, 8], gap="medium")
     with narrow.container(border=True):
         overview = st.container()
-        # Drawn even without an image: otherwise the choices and the URL would lose them.
+        # Drawn even without an image: otherwise the link would lose these choices.
         layer, head = heads.choose_head(chosen)
         query = selection.choose_token(chosen)
     with problems:
@@ -37,7 +37,7 @@ with page("images", "Images", aside) as this:
     if trace is not None:
         with overview:
             title = (
-                "The mean of each layer"
+                "Mean over the heads of each layer"
                 if chosen.mean
                 else f"All {chosen.layers * chosen.heads} heads at a glance"
             )

@@ -1,7 +1,7 @@
 """Ablate or redirect heads, and see the effect."""
 
 from attnviz.app.folded import NOT_SHOWN, folded, section
-from attnviz.app.heads.intervene import choices, effect, logits, patched, picture, ranking
+from attnviz.app.heads.intervene import choices, effect, logits, patched, ranking
 from attnviz.app.heads.tool import tool
 from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF, PATCHED_WITH
 
@@ -11,7 +11,6 @@ with tool("intervene"):
     likely = section("What makes a word likely?", logits.draw, chosen, place or 0)
     folded(
         section("Which head matters most?", ranking.draw, chosen, place),
-        *((section("What the head attends to", picture.draw, chosen),) if chosen.edits else ()),
         section("What does each head carry?", patched.draw, chosen, place).with_choices(PATCHED_WITH),
         *(() if place is None else (likely.with_choices(LOGIT_OF, LOGIT_AGAINST),)),
         section(NOT_SHOWN, effect.limits),

@@ -1,4 +1,4 @@
-"""Attention, one question a page, and then a whole transformer."""
+"""Attention, one question per page, and then a complete transformer."""
 
 import streamlit as st
 
@@ -17,14 +17,14 @@ def part(group: contents.Group, heading: str, text: str) -> None:
 with page("learn", "Learn", lambda: None):
     part(
         "attention",
-        "Attention, one question a page",
+        "Attention, one question per page",
         "Type sentences of your own. Read the pages in order, or start with any of them.",
     )
     part(
         "translator",
-        "A whole transformer",
+        "A complete transformer",
         "A small translator from English into French, written from scratch and trained for these pages: see "
-        "how it decides whether *it* is *il* or *elle*, and test this with edits.",
+        "how it decides whether *it* becomes *il* or *elle*, and test this with edits.",
     )
     part(
         "storyteller",

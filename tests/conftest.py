@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from shutil import copytree
 
-# These must be set before torch and tokenizers are imported, which read them only once.
+# These must be set before importing torch and tokenizers, which read them only once.
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
 # Two test processes on two cores are twice as fast with one thread each as with two.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -29,7 +29,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 @pytest.fixture(autouse=True)
 def _check_shapes_only_where_tested(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check shapes only in the folders that test these functions; they take as long as the model."""
+    """Check shapes only in the folders that test these functions: checking takes as long as the model."""
     if request.path.relative_to(Path(__file__).parent).parts[0] not in SHAPES_CHECKED_IN:
         monkeypatch.setattr(config, "jaxtyping_disable", True)
 

@@ -1,4 +1,4 @@
-"""Imports between the parts of the project run in one direction, and each library is used in few parts."""
+"""Imports between the parts of the project run in one direction, and few parts import each library."""
 
 import ast
 import re
@@ -145,7 +145,7 @@ def files_imported(source: str, path: Path) -> Iterator[Path]:
 
 
 def test_imports_have_no_cycles() -> None:
-    # With a cycle, whether a page can be imported depends on the pages that were imported before.
+    # With a cycle, importing a page can fail, depending on the pages imported before it.
     graph = {path: set(files_imported((ROOT / path).read_text("utf-8"), path)) for path in SOURCES}
     assert Path("attnviz/trace.py") in graph[Path("attnviz/capture/loading.py")]
     assert len(list(TopologicalSorter(graph).static_order())) == len(SOURCES)

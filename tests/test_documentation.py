@@ -31,22 +31,22 @@ def examples_pass(page: str) -> bool:
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", INDEX, GALLERY, PYTHON], ids=lambda page: page.name)
 def test_python_examples_are_correct(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # they write files
+    monkeypatch.chdir(tmp_path)  # the page writes files
     assert examples_pass(page.read_text("utf-8"))
 
 
 def test_calls_in_the_comparison_with_other_tools_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # one writes a file
+    monkeypatch.chdir(tmp_path)  # one of the calls writes a file
     page = COMING_FROM.read_text("utf-8")
     calls = OUR_CALL.findall(page)
-    assert len(calls) == len(re.findall(r"^\| `", page, re.MULTILINE))  # each row has one
+    assert len(calls) == len(re.findall(r"^\| `", page, re.MULTILINE))  # each row has a call
     assert examples_pass(page + "".join(f"\n>>> _ = {call}" for call in calls))
 
 
 def test_the_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # they write files
+    monkeypatch.chdir(tmp_path)  # the page writes files
     served: list[int] = []
     monkeypatch.setattr(serving, "run", lambda port, _host: served.append(port))
     commands = re.findall(r"^\$ attnviz (.+)$", INDEX.read_text("utf-8"), re.MULTILINE)
@@ -62,7 +62,7 @@ def test_the_commands_exist_with_their_options(page: Path, capsys: pytest.Captur
     fenced = [block for block in page.read_text("utf-8").split("```")[1::2] if block.startswith("\n")]
     commands = re.findall(r"attnviz ([a-z].*)$", "".join(fenced), re.MULTILINE)
     assert len(commands) > 3
-    assert command_line.main(["--version"]) == 0  # imports what adds the commands
+    assert command_line.main(["--version"]) == 0  # imports the commands
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     for name, *options in (shlex.split(command, comments=True) for command in commands):

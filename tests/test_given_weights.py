@@ -135,7 +135,7 @@ def test_the_second_sentence_begins_at_the_given_token() -> None:
     assert [token.sentence for token in found.tokens] == [0, 0, 0, 0, 1, 1]
     assert [token.word for token in found.tokens] == [0, 1, 1, 2, 3, 4]
     assert [(token.start, token.end) for token in found.tokens[4:]] == [(0, 3), (4, 9)]
-    assert "read together with" in attnviz.show(found).page
+    assert "second text" in attnviz.show(found).page
     for place in (0, 6, -1):
         with pytest.raises(InvalidTrace, match=f"second is {place}; .* from 1 to 5"):
             Trace.from_weights(np.full((1, 1, 6, 6), 1 / 6), tokens, second=place)

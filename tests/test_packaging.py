@@ -126,7 +126,7 @@ def test_the_wheel_alone_serves_all_pages_in_an_empty_folder(tmp_path: Path) -> 
 
 
 def installed(folder: Path) -> Path:
-    """Return the Python of a new environment with the wheel; its requirements come from this environment."""
+    """Return the Python of a new environment with the wheel and the packages of this environment."""
     source = folder / "source"
     for name in ("attnviz", "pages", ".streamlit"):
         copytree(ROOT / name, source / name, ignore=ignore_patterns("__pycache__"))

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from attnviz.spelling import numbered, spelled_bytes, whole
+from attnviz.spelling import byte_numbers, complete_text, spelled_bytes
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,13 @@ def test_spellings_of_the_tokenizers_library_are_decoded(text: str) -> None:
 
 @given(st.binary(min_size=1))
 def test_numbered_bytes_can_be_decoded(content: bytes) -> None:
-    numbers = numbered(content)
+    numbers = byte_numbers(content)
     assert len(numbers) == 6 * len(content)
     assert b"".join(spelled_bytes(numbers[at : at + 6]) or b"" for at in range(0, len(numbers), 6)) == content
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
 def test_an_incomplete_character_is_not_decoded(text: str) -> None:
-    assert whole(text.encode()) == text
+    assert complete_text(text.encode()) == text
     last = text[-1].encode()
-    assert whole(text.encode()[:-1]) == (text[:-1] if len(last) == 1 else None)
+    assert complete_text(text.encode()[:-1]) == (text[:-1] if len(last) == 1 else None)

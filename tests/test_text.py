@@ -84,5 +84,5 @@ def test_two_right_to_left_words_keep_their_order() -> None:
     assert text.in_order("tired", " → ", "narrow") == "tired → narrow"
     first, second = "עייף", "צר"
     label = text.in_order(first, " → ", second)
-    assert unicodedata.bidirectional(label[0]) == "L"  # so `dir="auto"` keeps left to right
+    assert unicodedata.bidirectional(label[0]) == "L"  # so `dir="auto"` means left to right
     assert label.index(first) < label.index("→") < label.index(second)

@@ -44,7 +44,7 @@ def test_vectors_are_refused_and_everything_else_works(tmp_path: Path) -> None:
     trace = Trace.from_weights(random_weights(2, 3, 5, 5), WORDS)
     for name in ("scores", "output"):
         with pytest.raises(
-            InvalidTrace, match="This trace has weights alone, without queries, keys and values"
+            InvalidTrace, match="This trace has only weights, without queries, keys and values"
         ):
             getattr(trace.blocks[0], name)
     trace.save(tmp_path / "alone.npz")
@@ -100,7 +100,7 @@ def test_rows_may_sum_to_less_than_1_if_there_is_a_sink(tmp_path: Path) -> None:
         (random_weights(3, 5, 5), r"have the shape \(5, 5\)"),
         (random_weights(2, 3, 4, 4), "4 × 4 tokens, but there are 5 × 5"),
         (random_weights(2, 3, 5, 5) * np.nan, "not finite"),
-        ({"last_hidden_state": 1}, "give the attentions"),
+        ({"last_hidden_state": 1}, "pass the attentions"),
         (np.eye(5)[None, None] * 3 - 0.4, r"contains -0\.4"),
         (random_weights(2, 0, 5, 5), "are empty"),
         ([random_weights(1, 5, 5), random_weights(2, 5, 5)], "layer 2 has 2 heads"),
@@ -114,11 +114,11 @@ def test_invalid_weights_are_refused(weights: Any, message: str) -> None:
 
 def test_show_needs_tokens_for_weights_and_refuses_them_for_a_trace() -> None:
     weights = random_weights(2, 3, 5, 5)
-    with pytest.raises(TypeError, match="A trace is needed, or weights with their tokens, not ndarray alone"):
+    with pytest.raises(TypeError, match="needs a trace, or weights and tokens, not only ndarray"):
         attnviz.show(weights)
-    with pytest.raises(TypeError, match="A trace has its tokens"):
+    with pytest.raises(TypeError, match="A trace already has tokens"):
         attnviz.show(Trace.from_weights(weights, WORDS), WORDS)
-    assert "The weights are as passed to attnviz" in attnviz.show(weights, range(5)).page  # type: ignore[arg-type]
+    assert "The weights are those passed to attnviz" in attnviz.show(weights, range(5)).page  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("use_cache", [True, False])

@@ -143,7 +143,7 @@ def softmax(scores: Array) -> Array:
 
 @cache
 def reference(variant: str = "guided", heads: int = 4) -> Reference:
-    """Load a translator that comes with attnviz, by its variant."""
+    """Load a variant of the translator that is shipped with attnviz."""
     folder = Path(__file__).parents[1] / "attnviz" / "trained" / "translator" / "weights"
     return Reference(folder / f"{variant}.safetensors", heads)
 

@@ -16,7 +16,7 @@ _NAME = re.compile(r"\b_?[A-Za-z]\w*_\w+\b|\b[A-Z]{2,}\w*\b")
 
 
 def texts(root: Path = ROOT) -> dict[str, str]:
-    """Return the text of every file of code and of every lesson in attnviz/ and pages/, by its path."""
+    """Return the text of each code file and each lesson in attnviz/ and pages/, by path."""
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "attnviz", "pages"]
     names = subprocess.run(listed, cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
     return {

@@ -1,7 +1,7 @@
 """Train and evaluate the small models; not in the wheel.
 
 The training loop, the grammars and the networks are in `attnviz.trained`, because a page trains a model.
-Run these in the root of the repository to regenerate everything, in about two hours on one core:
+Run these commands in the root of the repository to regenerate everything, in about two hours on one core:
 
 - `python -m training.translators`: weights of the translators, results of three seeds each;
 - `python -m training.storytellers`: the same for the language models;

@@ -76,11 +76,11 @@ def training_sentences(count: int, seed: int) -> list[Pair]:
 
 
 def held_out_sentences(count: int, inserted: int, seed: int = _TEST_SEED) -> list[Pair]:
-    """Return held-out minimal pairs of sentences with inserted clauses.
+    """Return the sentences of held-out minimal pairs, with inserted clauses.
 
     Args:
-        count: Number of sentences, which are the same for any number of clauses.
-        inserted: Number of clauses; each further clause is added after the others.
+        count: Number of sentences; they are the same for any number of clauses.
+        inserted: Number of clauses; the first ones are the same for any number.
     """
     generator = random.Random(seed)  # noqa: S311 - not for security
     longer = []
@@ -91,7 +91,7 @@ def held_out_sentences(count: int, inserted: int, seed: int = _TEST_SEED) -> lis
 
 
 def validation_sentences() -> list[Pair]:
-    """Return validation sentences with each number of clauses in training; none is a test sentence."""
+    """Return validation sentences with 0 to 6 clauses; none is a test sentence."""
     tested = {pair.source for pair in held_out_sentences(SENTENCES, 0)}
     short = held_out_sentences(_VALIDATION_SENTENCES, 0, _VALIDATION_SEED)
     return [
@@ -133,9 +133,9 @@ def _file(name: Name) -> Path:
 def count_correct(model: nn.Module, pairs: Sequence[Pair]) -> tuple[int, int]:
     """Count the correct translations, and the correct pronouns, of sentences with a pronoun.
 
-    A translation is correct word for word if each word is the most likely one after the reference's earlier
-    words: greedy decoding then generates it. A pronoun, "il" or "elle", is correct if it is more likely than
-    the other.
+    A translation is correct if each of its words is the most likely one after the reference's preceding
+    words: greedy decoding then generates it. A pronoun is correct if the right one of "il" and "elle" is more
+    likely.
     """
     exact = pronoun = 0
     model.eval()

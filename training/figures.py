@@ -1,4 +1,4 @@
-"""Functions for complete training runs, and for files with one record per run."""
+"""Complete training runs, and files with one record per run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attnviz.trained.training import Network, Progress
 
 
 def train_to_end(training: Iterator[Progress[Network]], name: str) -> Network:
-    """Train to the end, and print the progress; return the model with its weights rounded to float16."""
+    """Train a model to the end, with printed progress; return it with its weights rounded to float16."""
     for progress in training:
         if progress.step % 100 == 0:
             print(f"{name}: step {progress.step}, loss {progress.loss:.3f}", flush=True)

@@ -1,4 +1,4 @@
-"""Sentences of increasing length, with clauses about people between "it" and its referent.
+"""Longer sentences, with clauses about people between "it" and its referent.
 
 "The dog did not cross the road as it was too tired." becomes "The dog did not cross the road and the king was
 calm as it was too tired." People are "he" or "she", so that "it" still refers to the dog.
@@ -68,5 +68,5 @@ def _english(person: Noun, predicate: Predicate, tense: Tense) -> tuple[str, ...
 
 def _french(person: Noun, predicate: Predicate, tense: Tense) -> tuple[str, ...]:
     """Return the French words: "et le roi était calme", "et le roi voulait dormir"."""
-    spoken = french.statement_words(Statement(predicate, tense), person.gender)
-    return french.joined(["et", *french.noun_phrase(Phrase(person)), *spoken])
+    statement = french.statement_words(Statement(predicate, tense), person.gender)
+    return french.joined(["et", *french.noun_phrase(Phrase(person)), *statement])

@@ -14,11 +14,11 @@ from attnviz.transformer.attention import scaled_dot_product_attention
 D_EMBEDDING = 64
 D_HIDDEN = 128
 FORGET_BIAS = 1.0
-"""Initial bias of the forget gate f; 1 keeps more of the memory (Jozefowicz et al. 2015)."""
+"""Initial bias of the forget gate f; with 1, less of the memory is forgotten (Jozefowicz et al. 2015)."""
 
 
 class RecurrentSteps(NamedTuple):
-    """The encoder's outputs after each source word, and the logits of every word as the next one."""
+    """The encoder's output after each source word, and the logits of the next target word."""
 
     outputs: Float[Tensor, "sentence source d_hidden"]
     logits: Float[Tensor, "sentence target vocabulary"]

@@ -1,4 +1,4 @@
-"""Train and evaluate the model of coloured shapes: `python -m training.shapes`, some minutes on one thread.
+"""Train and evaluate the model for coloured shapes: `python -m training.shapes`, a few minutes on one thread.
 
 It writes the model's folder, as `save_pretrained` does, and prints the digests of its files for
 `attnviz/models/catalogue.py`. `python -m training.shapes figures` evaluates it and writes `figures.json`.
@@ -44,7 +44,7 @@ from attnviz.trained.shapes.pictures import (
 
 STEPS, BATCH, SEED = 3000, 64, 0
 PICTURES = 400
-LOSS_FOR_MORE_SHAPES = 0.5  # below this mean loss, images get one more shape
+LOSS_FOR_MORE_SHAPES = 0.5  # mean loss below which images get one more shape
 PATCH = 12  # pixels per side, after downscaling
 _transformers: Any = transformers  # its constructors are untyped
 _SPECIAL = {"pad_token": "<pad>", "unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
@@ -125,7 +125,7 @@ class Batches:
         return found
 
     def ids(self, some: Sequence[Question]) -> Tensor:
-        """Return token ids, [question, token], padded on the left: each ends with a shape or a colour."""
+        """Return token ids, [question, token], padded on the left; the last one is a shape or a colour."""
         texts = [["<s>", *[_IMAGE] * (GRID * GRID), *each.text.split()] for each in some]
         longest = max(map(len, texts))
         return torch.tensor([self._token(["<pad>"] * (longest - len(text)) + text) for text in texts])
@@ -148,9 +148,9 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
     )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1.5e-3, steps)
     # Images have one shape at first, and one more whenever the loss is low enough.
-    most, average = 1, float("inf")
+    num_shapes, average = 1, float("inf")
     for step in range(1, steps + 1):
-        some = [question(random, minimum=1, maximum=most) for _ in range(BATCH)]
+        some = [question(random, minimum=1, maximum=num_shapes) for _ in range(BATCH)]
         ids = batches.ids(some)
         given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": batches.pixels(some)}
         logits = model(**given, logits_to_keep=1).logits[:, -1]
@@ -161,10 +161,10 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
         optimizer.step()
         schedule.step()
         average = min(average, 2.0) * 0.9 + loss.item() * 0.1
-        if average < LOSS_FOR_MORE_SHAPES and most < MAX_SHAPES:
-            most, average = most + 1, float("inf")
+        if average < LOSS_FOR_MORE_SHAPES and num_shapes < MAX_SHAPES:
+            num_shapes, average = num_shapes + 1, float("inf")
         if step % 100 == 0:
-            print(f"step {step}, {most} shapes, loss {loss.item():.4f}", flush=True)
+            print(f"step {step}, {num_shapes} shapes, loss {loss.item():.4f}", flush=True)
     return model.eval(), vl_processor
 
 

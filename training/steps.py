@@ -1,6 +1,6 @@
-"""Store the steps of training runs: `python -m training.steps [NAME …]`, four minutes each.
+"""Store snapshots of training runs: `python -m training.steps [NAME …]`, four minutes each.
 
-Repeats the training of a bundled model, and writes a file that `attnviz.trained.snapshots` reads.
+It repeats the training of a bundled model, and writes a file that `attnviz.trained.snapshots` reads.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def metadata(settings: Settings, sentences: Evaluation) -> dict[str, str]:
 
 
 def _printed(events: Iterable[int | Snapshot]) -> list[Snapshot]:
-    """Print the measures of each snapshot, and return the snapshots."""
+    """Print the measures of each snapshot, and return all snapshots."""
     snapshots = []
     for each in events:
         if isinstance(each, Snapshot):

@@ -1,6 +1,6 @@
-"""Train and evaluate the storytellers: `python -m training.storytellers [SIZE …]`, minutes for each seed.
+"""Train and evaluate the storytellers: `python -m training.storytellers [SIZE …]`, minutes per seed.
 
-Writes the bundled weights (seed 0) and the results of every training run.
+It writes the bundled weights (seed 0) and the results of every training run.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def trained(variant: str, seed: int, steps: int = STEPS) -> Storyteller:
 def placement_questions(objects: int) -> list[tuple[grammar.Words, str]]:
     """Return stories that end with a question about an object's place, and the answers.
 
-    These pairs of noun and container are not in the training set. No tested training setup learns both these
-    questions and copying random words. Correct answers of a four-layer model with seed 0, on 300 stories
-    with two objects and on 300 texts of random words ("chants", 40 % and later 8 % of the training texts), if
-    facts are repeated in another order
+    These pairs of noun and container are not in the training set. No tested training setup learns both to
+    answer these questions and to copy random words. A four-layer model (seed 0) was also trained on texts
+    that repeat facts in another order. Correct of 300 stories with two objects, and of 300 texts of random
+    words, which are 40 % and later 8 % of the training texts:
 
-    - instead of half of the chants: 295 and 192;
-    - in a tenth of the early texts, in addition to the chants: 142 and 299;
-    - in a quarter of the early texts, with most chants later (3,000 steps): 122 and 300.
+    - 295 and 192 if they replace half of the random words;
+    - 142 and 299 if they are a tenth of the early texts, in addition to the random words;
+    - 122 and 300 if they are a quarter of the early texts, with most random words later (3,000 steps).
     """
     generator, found = Random(1), []  # noqa: S311 - not for security
     for _ in range(ITEMS):
@@ -56,7 +56,7 @@ def measure(storyteller: Storyteller) -> Figures:
     """Compute all results of a storyteller."""
     places = {}
     for objects in (2, 3):
-        stories, answers = zip(*placement_questions(objects), strict=True)  # all stories have equal lengths
+        stories, answers = zip(*placement_questions(objects), strict=True)  # all stories have the same length
         logits = storyteller.steps(torch.tensor([VOCABULARY.ids(story) for story in stories])).logits
         right = logits[:, -1].argmax(dim=-1) == torch.tensor(VOCABULARY.ids(answers))
         places[str(objects)] = int(right.sum())

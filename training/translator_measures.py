@@ -28,11 +28,11 @@ from attnviz.trained.translator.translator import Translator
 
 @dataclass(frozen=True)
 class Intervention:
-    """Effect on the translations of editing one head's row of "it".
+    """The effect that editing one head's attention from "it" has on the translations.
 
     Attributes:
         pronoun: Fraction of sentences in which the correct one of "il" and "elle" is more likely.
-        changed: Fraction of sentences in which the more likely one changes.
+        changed: Fraction of sentences in which the more likely one of the two changes.
         rest: Fraction of sentences with a correct translation, ignoring words that agree in gender.
     """
 
@@ -51,7 +51,7 @@ class Figures:
             likely; chance level 0.5.
         layer, head: The encoder head of the following results, from 1.
         subject, object: The head's attention from "it" if the referent is the first or the second noun.
-        ablated: Effect of ablating its row of "it".
+        ablated: Effect of setting its attention from "it" to zero.
         moved: Effect of moving the referent's weight to the other noun.
     """
 
@@ -67,7 +67,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Familiarity:
-    """Overlap of the test sentences with the training set.
+    """Overlap between the test sentences and the training set.
 
     Attributes:
         sentences: Number of test sentences, all from minimal pairs.
@@ -80,7 +80,7 @@ class Familiarity:
 
 
 def familiarity(learned: Iterable[Pair], pairs: int = 300, seed: int = 1) -> Familiarity:
-    """Return the overlap of `measure`'s minimal pairs with a training set."""
+    """Return the overlap between the minimal pairs of `measure` and a training set."""
     both = [pair for readings in splits.minimal_pairs(pairs, seed) for pair in readings]
     known: set[tuple[str, ...]] = set()
     for pair in learned:
@@ -92,7 +92,7 @@ def familiarity(learned: Iterable[Pair], pairs: int = 300, seed: int = 1) -> Fam
 
 
 def _without_a_noun(pair: Pair) -> Iterator[tuple[str, ...]]:
-    """Yield the English words with one noun at a time replaced by a gap."""
+    """Yield the English words, each time with a different noun replaced by a gap."""
     for place, word in enumerate(pair.source):
         if word in NOUN:
             yield (*pair.source[:place], "", *pair.source[place + 1 :])

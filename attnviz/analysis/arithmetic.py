@@ -32,7 +32,7 @@ def softmax_row(scores: Floats, mask: Mask, sink: np.float32 | None = None) -> S
 
     Args:
         scores: [key], scaled scores before masking.
-        mask: [key], True where not masked; at least one.
+        mask: [key], True where not masked; not all False.
         sink: Learned sink score; None without a sink.
     """
     largest = max(scores[mask].max(), -np.inf if sink is None else sink)
@@ -58,14 +58,14 @@ class WeightArithmetic:
         cap: score = cap · tanh(scaled / cap); None if scores are not capped, and score = scaled.
         scaled, score: Score before and after the cap.
         mask_row: [key], True where not masked.
-        score_row: [key], scores of the whole row, before masking.
+        score_row: [key], scores of the row, before masking.
         sink: Learned sink score of the head; None without a sink.
         softmax: Softmax of the row, including the sink.
         weight: exponential / total, the model's weight between the two tokens.
         piece_weights: [query piece, key piece], the model's weights between all pieces of the two words;
             one cell if neither is merged.
         merged_weight: Sum over key pieces, averaged over query pieces.
-        shown_share: Fraction of the row that goes to shown tokens; 1 without hidden tokens and a sink.
+        shown_share: Fraction of the row that goes to shown tokens; 1 if no token is hidden.
         shown_weight: merged_weight / shown_share, the displayed number.
     """
 

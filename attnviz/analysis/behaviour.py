@@ -8,7 +8,7 @@ import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys, rescaled
 from attnviz.analysis.entropy import bits
-from attnviz.analysis.rules import NEAR_KEYS, OF_ALL, RULES, Rule, measured, near
+from attnviz.analysis.rules import NEAR_KEYS, OF_ALL, RULES, Rule, near, rule_scores
 from attnviz.text import isolated, percent
 from attnviz.trace import Floats, Kind, Mask, Trace, checked_trace
 
@@ -85,7 +85,7 @@ def behaviours(
         mask = np.ones(weights.shape[-2:], dtype=np.bool_)
     masks = np.broadcast_to(mask, (len(weights), *mask.shape[-2:]))
     found = []
-    for rule, counts, *each in zip(RULES, *measured(RULES, weights, masks, queries, keys), strict=True):
+    for rule, counts, *each in zip(RULES, *rule_scores(RULES, weights, masks, queries, keys), strict=True):
         if counts.any():
             score, raw, uniform = (np.asarray(numbers, dtype=np.float32) for numbers in each)
             bound = np.maximum(rule.minimum, rule.uniform_ratio * uniform[:, None])
@@ -114,21 +114,21 @@ def facts(
     names, shares = list(places), np.stack(list(places.values()))
     strongest, best = shares.argmax(axis=0), shares.max(axis=0)
     spread, largest = _spread(weights)
-    # An entropy of H bits is that of 2^H tokens with uniform attention: the perplexity of the row.
+    # The entropy of a row is H bits if 2^H tokens (the perplexity) have equal weights.
     equal, possible = (np.exp2(bits.mean(axis=-1)) for bits in (spread, largest))
     mean = largest.mean(axis=-1)
     relative = spread.mean(axis=-1) / np.where(mean > 0, mean, 1)
     described = []
     for layer, head in np.ndindex(best.shape):
         at = layer, head
-        if best[at] >= _NOTABLE:
+        if best[at] >= _MIN_NAMED_SHARE:
             name, share = names[strongest[at]], percent(float(best[at]))
             if left is not None:
                 share = f"{percent(float(of_all[name][at]))} {OF_ALL}, {share} {OF_ALL} to shown tokens"
             described.append(f"{name} ({share})")
         else:
-            how = "spreads widely" if relative[at] >= _WIDE else "attends to no fixed position"
-            # With a mask, a row has fewer tokens to attend to than the picture has columns.
+            how = "spreads widely" if relative[at] >= _MIN_BROAD_ENTROPY else "attends to no fixed position"
+            # With a mask, a query can attend to fewer tokens than there are columns.
             unmasked = "" if round(float(possible[at])) == weights.shape[-1] else "unmasked "
             described.append(
                 f"{how} (like equal weights on {equal[at]:.0f} of {possible[at]:.0f} {unmasked}tokens)"
@@ -136,17 +136,17 @@ def facts(
     return tuple(described)
 
 
-_NOTABLE = 0.3
-_WIDE = 0.8
+_MIN_NAMED_SHARE = 0.3
+_MIN_BROAD_ENTROPY = 0.8
 
 
 def _places(
     weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None, left: Floats
 ) -> dict[str, Floats]:
-    """Return attention, [layer, head], to neighbours, to the token itself, and to each token by its name."""
+    """Return the attention, [layer, head], by description: to neighbours, to itself, and to each token."""
     places: dict[str, Floats] = {}
     if keys is None:
-        token = "word" if queries.merges else "token"
+        token = "word" if queries.has_merged else "token"
         for offset, name in ((-1, f"the previous {token}"), (1, f"the next {token}"), (0, "itself")):
             diagonal = np.diagonal(weights, offset, axis1=-2, axis2=-1)
             shown = left[..., 1:] if offset == -1 else left[..., : diagonal.shape[-1]]

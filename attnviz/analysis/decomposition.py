@@ -52,7 +52,7 @@ class Part(NamedTuple):
         kind: Kind of attention, "embeddings", "feed-forward" or "biases". "biases" has b_O and β only: b_V is
             part of the heads' vectors, and b₁ and b₂ are part of a feed-forward network's.
         layer: from 0; 0 for embeddings and biases.
-        vectors: Contribution to the output: [head, key, d_model] of an attention, else [d_model].
+        vectors: Contribution to the output: [head, key, d_model] for attention, else [d_model].
     """
 
     kind: PartKind
@@ -61,7 +61,7 @@ class Part(NamedTuple):
 
 
 class Contributions(NamedTuple):
-    """The contribution of each part to a linear function of the output; for a logit, logit attribution.
+    """The contribution of each part to a linear function of the output, such as a logit.
 
     Attributes:
         attention: [layer, head, key], by kind.
@@ -124,7 +124,7 @@ def decompose(stream: ResidualStream, token: int) -> tuple[Part, ...]:
 
 
 def around_attention(stream: ResidualStream) -> Iterator[tuple[Block, Floats, FrozenNorm | None]]:
-    """Yield each attention, the residual input that bypasses it, [d_model], and the norm after their sum."""
+    """Yield each attention block, its residual input, [d_model], and the norm after the sum of both."""
     vector = stream.embeddings
     for step, following in zip(stream.steps, (*stream.steps[1:], None), strict=True):
         if isinstance(step, FrozenNorm):

@@ -1,4 +1,4 @@
-"""The tokens of a picture and their labels, optionally with special tokens hidden and word pieces merged.
+"""Displayed tokens and their labels, optionally with special tokens hidden and word pieces merged.
 
 `keys=None` means self-attention: the keys are the queries.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnviz.errors import AttnvizError
-from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes, whole
+from attnviz.spelling import BROKEN, SPACES, byte_numbers, complete_text, spelled_bytes
 from attnviz.text import isolated, joined, percent
 from attnviz.trace import Floats, Kind, Mask, Token, Trace
 
@@ -38,7 +38,7 @@ Value = TypeVar("Value", bound=np.generic)
 
 @dataclass(frozen=True, slots=True)
 class DisplayToken:
-    """One row or column of a picture: a token, or the pieces of one word.
+    """One displayed row or column: a token, or the pieces of one word.
 
     Attributes:
         label: Readable label. A piece inside a word begins with ##, as in BERT's tokenizer; a byte of a
@@ -49,8 +49,7 @@ class DisplayToken:
         special: True if the tokenizer added it.
         number: Position of its first token, from 1.
         positions: Positions of the group's tokens, from 0.
-        characters: Start and end in the text; (0, 0) for special tokens, and for a group with tokens of two
-            texts.
+        characters: Start and end in the text; (0, 0) for special tokens, and for tokens of two texts.
     """
 
     label: str
@@ -71,8 +70,8 @@ class DisplayTokens:
         hide_special: Hide the tokens that the tokenizer added.
         merge_words: Merge the pieces of a word.
         second: The second sentence of a pair.
-        only_sentence: Show the tokens of one sentence only, 0 or 1; None shows both. Special tokens belong to
-            a sentence: BERT's [CLS] and first [SEP] to the first one, its last [SEP] to the second.
+        only_sentence: Show the tokens of one sentence only, 0 or 1; None shows both. BERT's [CLS] and first
+            [SEP] belong to the first sentence, its last [SEP] to the second.
         written: Number of generated tokens at the end.
         sink: True if heads have a sink, which takes part of each row but is not a token (`Block.sinks`).
 
@@ -81,7 +80,7 @@ class DisplayTokens:
         all_groups: All groups, including hidden ones.
 
     Raises:
-        AttnvizError: no token is left to show, or the second sentence is missing.
+        AttnvizError: there is no token to show, or the second sentence is missing.
     """
 
     tokens: tuple[Token, ...]
@@ -104,7 +103,7 @@ class DisplayTokens:
         if not any(self._is_selected(group) for group in all_groups):
             raise AttnvizError("There is no second sentence. Enter one, or show all tokens.")
         if not self.groups:
-            raise AttnvizError("All tokens are special tokens. Show special tokens to draw a picture.")
+            raise AttnvizError("All tokens are special tokens. Show special tokens, or enter another text.")
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -124,7 +123,7 @@ class DisplayTokens:
         )
 
     @property
-    def hides(self) -> bool:
+    def has_hidden(self) -> bool:
         """True if a token is hidden."""
         return len(self.groups) < len(self.all_groups)
 
@@ -136,10 +135,10 @@ class DisplayTokens:
         names = list(dict.fromkeys(group.label for group in omitted))
         if not all(group.special for group in omitted):
             names = ["tokens that are not shown"]
-        return joined([*names, "the sink"] if self.sink and self.hides else names)
+        return joined([*names, "the sink"] if self.sink and self.has_hidden else names)
 
     @property
-    def merges(self) -> bool:
+    def has_merged(self) -> bool:
         """True if a group has several pieces."""
         return any(len(group.positions) > 1 for group in self.all_groups)
 
@@ -147,11 +146,9 @@ class DisplayTokens:
     def explanation(self) -> str:
         """How the displayed weights were computed from the model's, in words."""
         rescaling = (
-            "part of each row goes to the head’s sink, if it has one, which is not a token"
-            if self.sink
-            else ""
+            "part of each row goes to the head’s sink (not a token), if it has one" if self.sink else ""
         )
-        if self.hides:
+        if self.has_hidden:
             rescaling = "each row rescaled to sum to 100 %" + (", without the sink" if self.sink else "")
         return "; ".join(filter(None, (*self._choices(), rescaling))) or "nothing hidden, merged or rescaled"
 
@@ -172,7 +169,7 @@ class DisplayTokens:
 
     def _choices(self) -> tuple[str, ...]:
         choices = []
-        if self.merges:
+        if self.has_merged:
             choices.append("word pieces merged (sum of the weights to a word, mean of those from a word)")
         special = [group.label for group in self.all_groups if group.special and self._is_selected(group)]
         names = list(dict.fromkeys(special))
@@ -250,7 +247,7 @@ class DisplayTokens:
         if len(run) > 1:
             return f"{_shown_text(typed)} {run.index(position) + 1}/{len(run)}"
         if (parts := _part(token.text)) and BROKEN in typed:  # generated bytes that are not a character
-            return numbered(parts)
+            return byte_numbers(parts)
         label = _shown_text(typed) if _spells(token.text, typed) else _spelled([token])
         return f"##{label}" if typed.strip() and self._continues_word(position) else label
 
@@ -265,7 +262,7 @@ class DisplayTokens:
         return before is not None and word is not None and before.word == word and before.start < before.end
 
     def _bytes_around(self, position: int) -> range:
-        """Return the positions of adjacent tokens that share the bytes of a character."""
+        """Return the positions of the adjacent tokens that share a character with this one."""
         first = last = position
         while first > 0 and self._share_a_character(first - 1, first):
             first -= 1
@@ -280,9 +277,9 @@ class DisplayTokens:
 
 
 def _part(spelling: str) -> bytes | None:
-    """Return the bytes of a token that is part of a character; None for other tokens."""
+    """Return the bytes of a token that is only part of a character; None for other tokens."""
     spelled = spelled_bytes(spelling)
-    return None if spelled is None or whole(spelled) is not None else spelled
+    return None if spelled is None or complete_text(spelled) is not None else spelled
 
 
 def _spells(spelling: str, typed: str) -> bool:
@@ -292,7 +289,7 @@ def _spells(spelling: str, typed: str) -> bool:
     if _part(spelling) and BROKEN in typed:
         return True
     spelled = spelled_bytes(spelling)
-    decoded = None if spelled is None else whole(spelled)
+    decoded = None if spelled is None else complete_text(spelled)
     return decoded is not None and decoded.strip() == typed.strip()
 
 
@@ -314,7 +311,7 @@ def queries_and_keys(
 ) -> tuple[DisplayTokens, ...]:
     """Return the displayed query and key tokens; a single item if both are the same.
 
-    The decoder's tokens of an encoder–decoder are those of its target text.
+    In an encoder–decoder, the decoder's tokens are those of the target text.
 
     Args:
         between: Sentences of queries and of keys in a pair, 0 or 1; None for both sentences.
@@ -356,7 +353,7 @@ def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens |
     """
     keys = queries if keys is None else keys
     shown = select_cells(merged_weights(weights, queries, keys), queries.visible, keys.visible)
-    return np.ascontiguousarray(rescaled(shown) if keys.hides else shown, dtype=np.float32)
+    return np.ascontiguousarray(rescaled(shown) if keys.has_hidden else shown, dtype=np.float32)
 
 
 def shown_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
@@ -367,7 +364,7 @@ def shown_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | N
     """
     keys = queries if keys is None else keys
     shown = select_cells(merged_weights(weights, queries, keys), queries.visible, keys.visible)
-    return _sum(shown) if keys.hides else np.ones(shown.shape[:-1], dtype=np.float32)
+    return _sum(shown) if keys.has_hidden else np.ones(shown.shape[:-1], dtype=np.float32)
 
 
 def hidden_note(left: float, hidden: str) -> str:
@@ -399,10 +396,10 @@ def merged_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens 
     keys = queries if keys is None else keys
     _check(weights.shape, queries, keys)
     merged = weights
-    if queries.merges:
+    if queries.has_merged:
         lengths = np.array([len(group.positions) for group in queries.all_groups], dtype=np.float32)
         merged = _summed(merged, queries, axis=-2) / lengths[:, None]
-    if keys.merges:
+    if keys.has_merged:
         merged = _summed(merged, keys, axis=-1)
     return merged
 
@@ -430,7 +427,7 @@ def shown_scores(scores: Floats, queries: DisplayTokens, keys: DisplayTokens | N
         AttnvizError: word pieces are merged; a merged word has no score.
     """
     keys = queries if keys is None else keys
-    if queries.merges or keys.merges:
+    if queries.has_merged or keys.has_merged:
         raise AttnvizError(
             "Only weights can be merged into words, not scores. Show word pieces, or choose the weights."
         )
@@ -494,7 +491,7 @@ def _starts(shown: DisplayTokens) -> NDArray[np.intp]:
 
 
 def _summed(weights: Floats, shown: DisplayTokens, axis: Literal[-1, -2]) -> Floats:
-    """Sum the pieces of each group: take all first pieces, then add all second ones, then all third ones.
+    """Sum the pieces of each group: take the first pieces, then add the second ones, then the third ones.
 
     Most words have one piece, so this is several times as fast as `np.add.reduceat`.
     """

@@ -61,7 +61,7 @@ def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[L
     return tuple(LinkChange(*at, old, new, new - old) for at, old, new in pairs)
 
 
-class Strongest(NamedTuple):
+class StrongestLink(NamedTuple):
     """A query, a key, and the head with the largest weight between them (layer and head from 0)."""
 
     query: int
@@ -71,8 +71,8 @@ class Strongest(NamedTuple):
     weight: float
 
 
-def strongest(blocks: Sequence[Block], maximum: int) -> tuple[Strongest, ...]:
-    """Return the pairs of tokens with the strongest links, each in its strongest head, strongest first.
+def strongest_links(blocks: Sequence[Block], maximum: int) -> tuple[StrongestLink, ...]:
+    """Return the pairs of tokens with the largest weights, largest first, and the head of each weight.
 
     Special tokens, a token's attention to itself, and a decoder's attention to its first token are excluded:
     they serve as default targets (Clark et al. 2019; Xiao et al. 2024, "attention sinks").
@@ -94,7 +94,7 @@ def strongest(blocks: Sequence[Block], maximum: int) -> tuple[Strongest, ...]:
     order = np.argsort(-best, axis=None, kind="stable")[:maximum]
     places = zip(*np.unravel_index(order, best.shape), strict=True)
     return tuple(
-        Strongest(
+        StrongestLink(
             int(query), int(key), int(layers[query, key]), int(heads[query, key]), float(best[query, key])
         )
         for query, key in places

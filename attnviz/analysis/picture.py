@@ -1,4 +1,4 @@
-"""Picture levels: numbers quantized to one byte per cell, small enough to send all heads to the browser."""
+"""Weights and scores quantized to one byte per cell, so that all heads can be sent to the browser."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def thumbnails(levels: Levels, kind: Kind, size: int = 32) -> Levels:
     """Downsample pictures to at most size × size pixels by max pooling, so that strong links stay visible.
 
     Each pixel is the strongest cell of its block: the highest level, or in a diverging picture the level
-    farthest from 0 (the positive one in a tie). A pixel is masked only if its whole block is.
+    farthest from 0 (the positive one in a tie). A pixel is masked only if all cells of its block are.
 
     Args:
         levels: [n, query, key].

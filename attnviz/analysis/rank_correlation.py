@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from attnviz.trace import Doubles
 
 SIGNIFICANCE_LEVEL = 0.05
-"""The significance level."""
+"""The significance level, before the correction for several comparisons."""
 
 _ORDERS = 1_000
 _ROUNDING = 1e-6
@@ -26,17 +26,8 @@ def ranks(values: ArrayLike) -> Doubles:
     return shared
 
 
-def rank_correlation(one: ArrayLike, other: ArrayLike) -> float:
-    """Return Spearman's ρ, the correlation of the ranks (Spearman 1904), with mean ranks for ties.
-
-    Returns:
-        −1 (reverse order) to 1 (same order); NaN for fewer than two values, or if all values are equal.
-    """
-    return correlation_of_ranks(ranks(one), ranks(other))
-
-
 def correlation_of_ranks(one: Doubles, other: Doubles) -> float:
-    """Return Spearman's ρ of precomputed ranks, which are the slow part."""
+    """Return Spearman's ρ, the correlation of the ranks; NaN for fewer than two or only equal values."""
     if len(one) < 2:
         return float("nan")
     first, second = one - one.mean(), other - other.mean()

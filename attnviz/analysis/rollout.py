@@ -14,7 +14,7 @@ def with_residual(weights: Floats | Trace) -> Floats:
 
     W̄ is the mean over the layer's heads, as in the paper, although the mean hides differences between heads
     (Voita et al. 2019). A sink contributes no vector, so each row of Ã is divided by its sum; the residual
-    connection then has more than half.
+    connection then accounts for more than half.
 
     Args:
         weights: Self-attention weights [layer, head, query, key], or a trace with only self-attention.

@@ -1,4 +1,4 @@
-"""The rules that describe heads, and their measurement in one text.
+"""Rules that describe what heads attend to, and the scores of heads by these rules in one text.
 
 Attention is measured twice: as a fraction of a token's total attention, and as a fraction of its attention to
 words, without special tokens, because [CLS] and [SEP] otherwise dominate (Clark et al. 2019, §3).
@@ -67,7 +67,7 @@ class Rule:
 
     Attributes:
         name: One or two words.
-        predicate: End of the sentence “On average, a token …”; {} is the amount.
+        target: End of “mean attention of a token to …”; if not a fraction of attention, of “mean …”.
         measure: Measure of each query. The score is its mean, for `words` divided by the attention to words.
         words: Exclude special tokens and rescale rows; otherwise special tokens count as keys.
         minimum, uniform_ratio: Explore's filter finds heads that score at least `minimum` and at least
@@ -77,7 +77,7 @@ class Rule:
     """
 
     name: str
-    predicate: str
+    target: str
     measure: Callable[[_TextWeights], Rows]
     words: bool = True
     minimum: float = 0.0
@@ -86,7 +86,7 @@ class Rule:
     single: bool = True
 
     @property
-    def of(self) -> str:
+    def denominator(self) -> str:
         """Denominator of the score, `OF_WORDS` or `OF_ALL`; "" if it is not a fraction of attention."""
         return "" if not self.is_attention else OF_WORDS if self.words else OF_ALL
 
@@ -95,27 +95,28 @@ class Rule:
 
         If both are equal because no attention goes to special tokens, only one is returned.
         """
-        if self.of == OF_WORDS and percent(raw) == percent(score):
+        if self.denominator == OF_WORDS and percent(raw) == percent(score):
             return f"{percent(raw)} {OF_ALL}"
-        both = f"{percent(raw)} {OF_ALL}, " if self.of == OF_WORDS else ""
-        return f"{both}{percent(score)} {self.of}".rstrip()
+        both = f"{percent(raw)} {OF_ALL}, " if self.denominator == OF_WORDS else ""
+        return f"{both}{percent(score)} {self.denominator}".rstrip()
 
     @property
     def definition(self) -> str:
         """Definition of the score, without a full stop."""
-        return self._sentence(f"this share {self.of}".rstrip())
+        return self._description(f", as a share {self.denominator}" if self.denominator else "")
 
     @property
     def condition(self) -> str:
         """Condition of the filter, without a full stop."""
-        bounds = [f"at least {percent(self.minimum)} {self.of}".rstrip()] if self.minimum else []
+        bounds = [f"at least {percent(self.minimum)} {self.denominator}".rstrip()] if self.minimum else []
         if self.uniform_ratio:
             bounds.append(f"at least {self.uniform_ratio:g} times the score of uniform attention")
-        return self._sentence(", and ".join(bounds))
+        return self._description(f": {', and '.join(bounds)}")
 
-    def _sentence(self, amount: str) -> str:
+    def _description(self, amount: str) -> str:
         treatment = "excluded, rows rescaled" if self.words else "excluded as queries, counted as keys"
-        return f"On average, a token {self.predicate.format(amount)} (special tokens {treatment})"
+        subject = "Mean attention of a token to" if self.is_attention else "Mean"
+        return f"{subject} {self.target}{amount} (special tokens {treatment})"
 
 
 def _attention_to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:
@@ -187,15 +188,15 @@ def _distance(text: _TextWeights) -> Rows:
 
 
 # The bounds were chosen on a dozen sentences so that each filter finds some heads of the bundled BERT, but
-# fewer than half. They depend on uniform attention because 40 % is little with three tokens. The separator's
-# filter has no other bound: in this BERT, attention goes to [CLS] by default, not to [SEP].
+# fewer than half. They depend on uniform attention because 40 % is not much in a text of three tokens. The
+# separator's filter has no other bound: this BERT attends to [CLS] by default, not to [SEP].
 RULES = (
-    Rule("previous", "gives the token before it {}", partial(_at_offset, offset=-1), minimum=0.40),
-    Rule("next", "gives the token after it {}", partial(_at_offset, offset=1), minimum=0.40),
-    Rule("itself", "gives itself {}", partial(_at_offset, offset=0), minimum=0.40),
+    Rule("previous", "the token before it", partial(_at_offset, offset=-1), minimum=0.40),
+    Rule("next", "the token after it", partial(_at_offset, offset=1), minimum=0.40),
+    Rule("itself", "itself", partial(_at_offset, offset=0), minimum=0.40),
     Rule(
         "same place",
-        "gives the three tokens around its own place in the other text {}",
+        "the three tokens around the same place in the other text",
         _near,
         words=False,
         minimum=0.40,
@@ -203,20 +204,20 @@ RULES = (
     ),
     Rule(
         "other sentence",
-        "gives the other sentence {}",
+        "the other sentence",
         _other_sentence,
         minimum=0.50,
         uniform_ratio=1.1,
         single=False,
     ),
-    Rule("first", "gives the first token {}", _first, words=False, minimum=0.60),
-    Rule("separator", "gives special tokens after the first {}", _separators, words=False, uniform_ratio=1.5),
-    Rule("punctuation", "gives punctuation {}", _marks, minimum=0.20),
-    Rule("same word", "gives its own word elsewhere in the text {}", _repeated, minimum=0.20),
-    Rule("focused", "gives the one token that it attends to most {}", _focused, minimum=0.60),
+    Rule("first", "the first token", _first, words=False, minimum=0.60),
+    Rule("separator", "special tokens after the first", _separators, words=False, uniform_ratio=1.5),
+    Rule("punctuation", "punctuation", _marks, minimum=0.20),
+    Rule("same word", "other occurrences of its word", _repeated, minimum=0.20),
+    Rule("focused", "the token that it attends to most", _focused, minimum=0.60),
     Rule(
         "broad",
-        "has {} of the largest possible entropy",
+        "entropy of a token’s attention, relative to the maximum",
         _bits,
         minimum=0.90,
         uniform_ratio=0,
@@ -224,20 +225,20 @@ RULES = (
     ),
     Rule(
         "far away",
-        "attends to tokens whose distance, relative to the longest in the text, is {}",
+        "distance to the attended tokens, relative to the longest in the text",
         _distance,
         minimum=0.35,
         uniform_ratio=1.05,
         is_attention=False,
     ),
 )
-"""All rules. To add one, add a row text and its function above."""
+"""All rules. To add one, add a row here and its function above."""
 
 SINGLE_RULES = tuple(rule for rule in RULES if rule.single)
 """The rules that apply to a single sentence."""
 
 
-class Measured(NamedTuple):
+class RuleScores(NamedTuple):
     """The scores of the rules in one text; undefined where a rule does not apply.
 
     Attributes:
@@ -253,9 +254,9 @@ class Measured(NamedTuple):
     uniform: Doubles
 
 
-def measured(
+def rule_scores(
     rules: Sequence[Rule], weights: Floats, mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None
-) -> Measured:
+) -> RuleScores:
     """Return the scores of these rules; hidden special tokens do not affect them.
 
     Args:
@@ -299,7 +300,7 @@ def measured(
     step = max(1, _CHUNK_WEIGHTS // merged[0].size)
     parts = [scores(merged, slice(first, first + step)) for first in range(0, len(merged), step)]
     counts, score, raw = (np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
-    return Measured(counts, score, raw, scores(uniform, slice(None))[1][..., 0])
+    return RuleScores(counts, score, raw, scores(uniform, slice(None))[1][..., 0])
 
 
 def _means(rules: Sequence[Rule], text: _TextWeights) -> tuple[Mask, Doubles, Doubles]:

@@ -52,8 +52,8 @@ def quiz_options(
 def is_content_word(group: DisplayToken) -> bool:
     """Return whether a token is a complete word and not a function word."""
     word = group.label.casefold()
-    whole = not group.special and not word.startswith("##") and any(map(str.isalnum, word))
-    return whole and word not in _FUNCTION_WORDS
+    is_complete = not group.special and not word.startswith("##") and any(map(str.isalnum, word))
+    return is_complete and word not in _FUNCTION_WORDS
 
 
 def strongest_keys(

@@ -14,7 +14,7 @@ from attnviz.trace import Block, Floats, Mask
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage: its name, explanation, and the unit of its numbers."""
+    """One stage: its name, explanation, and the unit of its values."""
 
     name: str
     explanation: str
@@ -47,8 +47,8 @@ def stages(block: Block) -> tuple[Stage, ...]:
         masked = Stage("masked", "the capped scores, with −∞ where masked", "score")
     between.append(masked)
     if block.sinks is not None:
-        how = "the masked scores minus the head’s sink, a learned score without a token, which then enters"
-        between.append(Stage("above the sink", f"{how} the softmax of every row as 0", "score"))
+        how = "the masked scores minus the head’s sink score, which belongs to no token and becomes 0"
+        between.append(Stage("above the sink", how, "score"))
     return dot_product, *between, weights
 
 
@@ -56,8 +56,8 @@ def at_stage(block: Block, name: str) -> Floats:
     """Return the numbers of one stage, float32 [head, query, key].
 
     "dot product" is QKᵀ, and `dot product · scale + bias` is `block.scaled`; "bias" is 0 if a block has none;
-    "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1). If x are the
-    numbers of "above the sink", a weight is eˣ / (1 + Σ eˣ).
+    "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1). With x from
+    "above the sink", a weight is eˣ / (1 + Σ eˣ).
 
     Raises:
         AttnvizError: there is no such stage.
@@ -83,7 +83,7 @@ def at_stage(block: Block, name: str) -> Floats:
 def window(mask: Mask) -> tuple[int, int] | None:
     """Return the numbers of tokens before and after a query in its sliding window; None without a window.
 
-    A window that is wider than the text does not count.
+    A window that is as wide as the text does not count.
 
     Args:
         mask: [query, key] of one text, True where not masked.

@@ -15,7 +15,7 @@ from attnviz.trace import Floats
 Cell = str | int | float | None
 Cells = Sequence[Cell]
 
-# Programs that separate columns by ";", as in much of Europe, can see a new cell inside one of these cells.
+# Programs that separate columns by ";", as in much of Europe, may split a cell that contains one.
 _FORMULA = re.compile(r"""(^|[;\t])([\s"]*)(?=[=+\-@＝＋－＠])""")
 
 
@@ -36,8 +36,8 @@ def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
 def csv_with_metadata(metadata: Mapping[str, Cell], header: Cells, rows: Iterable[Cells]) -> str:
     """Return a table as CSV text in which every row begins with the metadata.
 
-    The header is the first line, so that every program can read it; a byte order mark tells spreadsheets that
-    the text is UTF-8.
+    The header is the first line, as every program expects; a byte order mark marks the text as UTF-8 for
+    spreadsheets.
     """
     return "\ufeff" + csv_text((*metadata, *header), ((*metadata.values(), *row) for row in rows))
 
@@ -81,7 +81,7 @@ def head_table(
         generated: The part of the text that the model generated.
         sampling: Sampling settings of the generated text: temperature, top k, top p, seed.
         left: [query], fraction of each row that is shown, if rows are rescaled. The last column then has the
-            hidden fraction, or for a change, the larger one of both sentences.
+            hidden fraction; for a change, the larger one of the two sentences.
         hidden: Names of the hidden tokens.
     """
     texts = (
@@ -102,14 +102,15 @@ def head_table(
         "tokens": explanation,
     }
     hidden_share = [] if left is None else [1 - left]
-    header = ["query", *map(numbered, keys), *([f"hidden: {visible_text(hidden)}"] if hidden_share else [])]
+    hidden_name = [f"hidden: {visible_text(hidden)}"] if hidden_share else []
+    header = ["query", *map(numbered_label, keys), *hidden_name]
     rows = (
-        [numbered(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)]
+        [numbered_label(group), *(float(f"{x:.9g}") if np.isfinite(x) else None for x in row)]
         for group, row in zip(queries, np.column_stack([values, *hidden_share]), strict=True)
     )
     return csv_with_metadata(metadata, header, rows)
 
 
-def numbered(group: DisplayToken) -> str:
+def numbered_label(group: DisplayToken) -> str:
     """Return a token with its position, "12:it", the label of rows and columns in tables."""
     return f"{group.number}:{visible_text(group.label)}"

@@ -1,4 +1,4 @@
-"""A part of a long text: its place, its cells or blocks of cells, and a search for a token.
+"""A window on a long text: its position, its cells or blocks of cells, and the search for a token.
 
 `attnviz/widgets/window.js` computes the same windows and blocks in reports.
 """
@@ -16,10 +16,10 @@ from attnviz.analysis.display_tokens import DisplayToken
 from attnviz.trace import Block, Floats
 
 MAX_CELLS = 128
-"""The largest number of blocks or cells per side of a picture; shorter texts are shown completely."""
+"""The maximum number of cells or blocks per side; shorter texts are shown completely."""
 
 MIN_SPAN = 16
-"""The smallest number of tokens per side."""
+"""The minimum number of tokens per side."""
 
 THRESHOLDS = (0.0, 0.001, 0.01, 0.05, 0.1)
 """The thresholds below which weights can be hidden."""
@@ -28,7 +28,7 @@ TILE = 2**22
 """The number of weights read at a time."""
 
 AROUND = 12
-"""Lines are drawn from the chosen token and from this many tokens before and after it."""
+"""Lines start from the chosen token and from this many tokens before and after it."""
 
 TOP = 16
 """Lines are also drawn to this many of the chosen token's strongest keys, at any distance."""
@@ -53,7 +53,7 @@ class Window:
         return max(1, ceil(self.span / MAX_CELLS))
 
     def fitted(self, queries: int, keys: int) -> Window:
-        """Return the nearest window inside a text."""
+        """Return the nearest window that lies inside a text."""
         span = min(max(self.span, MIN_SPAN), max(queries, keys))
         row, column = (
             max(0, min(first, count - span)) for first, count in ((self.row, queries), (self.column, keys))

@@ -12,7 +12,7 @@ import numpy as np
 from attnviz.trace import Floats, Mask, Token
 
 _NONE = -1
-_MARKS = frozenset("$+<=>^`|~")  # BERT's punctuation besides Unicode's (Devlin et al. 2019)
+_MARKS = frozenset("$+<=>^`|~")  # punctuation for BERT, but not for Unicode (Devlin et al. 2019)
 
 
 class Span(NamedTuple):

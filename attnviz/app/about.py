@@ -42,13 +42,13 @@ def meaning_of_a_weight() -> None:
     st.header("What a weight means, and what it does not", anchor=False)
     cited_markdown(
         """
-- Attention weights show **what is read**, not why a model decides as it does (Jain & Wallace 2019,
+- Attention weights show **where a head attends**, not why a model decides as it does (Jain & Wallace 2019,
   Serrano & Smith 2019; but see Wiegreffe & Pinter 2019).
 - [CLS] and [SEP] often receive most of the weight, probably when a head finds **nothing relevant**
   (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* omits them and rescales the rest.
 - In deep layers, the vector of *dog* is **a mixture** of several tokens (Abnar & Zuidema 2020).
 - Heads do **different things** (Voita et al. 2019); their average hides that.
-- **One pair of sentences proves little**: in *trophy / suitcase*, head 4-2 of the bundled BERT fails.
+- **One pair of sentences proves little**: in *trophy / suitcase*, head 4-2 of MiniLM, a small BERT, fails.
 - Where a token attends to more than $d_{head}$ + 1 tokens, other weights give the same output (Brunner et al.
   2020).
 """
@@ -77,8 +77,8 @@ def limits() -> None:
     st.markdown(
         f"""
 - A text that is too long for the model is refused; nothing is truncated.
-- Above about 64 tokens, not all labels and lines are drawn.
-- A word with a letter outside BERT's vocabulary becomes [UNK], shown with the typed word; the bundled BERT
+- With more than about 64 tokens, not all labels and lines are drawn.
+- A word with a letter outside MiniLM's vocabulary becomes [UNK], which is shown with the typed word; MiniLM
   was trained on English.
 - A page shows at most {MAX_WEIGHTS:,} weights of one kind of attention. With 12 × 12 heads, that is
   {isqrt(MAX_WEIGHTS // 12**2)} tokens.

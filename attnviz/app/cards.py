@@ -24,7 +24,7 @@ STYLE = """
 """
 """Styles of cards, sent by the frame: a card is one large link, and narrow windows have fewer per row."""
 
-_IN_A_ROW = 4
+_PER_ROW = 4
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Card:
 
 def draw(cards: Sequence[Card]) -> None:
     """Draw these cards, up to four in a row."""
-    for row in range(0, len(cards), _IN_A_ROW):
-        row_cards = cards[row : row + _IN_A_ROW]
+    for row in range(0, len(cards), _PER_ROW):
+        row_cards = cards[row : row + _PER_ROW]
         with st.container(key=f"cards-{row_cards[0].name}"):
-            for column, card in zip(st.columns(_IN_A_ROW), row_cards, strict=False):
+            for column, card in zip(st.columns(_PER_ROW), row_cards, strict=False):
                 with column.container(border=True, height="stretch", key=f"card-{card.name}"):
                     picture = small_pictures.of_page(card.name)
                     visited = "✓ visited" if link.visited(card.name) else ""

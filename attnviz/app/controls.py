@@ -1,4 +1,4 @@
-"""Controls of several pages: sentence, model, head, token, and rows of buttons."""
+"""Controls shared by several pages: sentence, model, head, token, and rows of buttons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ONE_CHANGED = "the same sentence with one word changed"
 """The placeholder of the box for a second sentence."""
 
 _MAX_NAME_LENGTH = 200  # characters of a model's name in a link that a button repeats
-_MAX_IN_BOX, _MAX_BELOW = 70, 600  # characters of a sentence
+_MAX_IN_BOX, _MAX_BELOW = 70, 600  # characters of a sentence in its box, and repeated below it
 _WORD_MARKS = " Ġ▁"  # tokenizers' signs for a space before a word
 
 
@@ -54,7 +54,7 @@ def sentence(
         box.set(opening)
 
     def typed() -> None:
-        edited(box)
+        remember_emptied(box)
         if changed:
             changed()
 
@@ -69,25 +69,25 @@ def sentence(
 def is_unset(*boxes: Text) -> bool:
     """Return whether neither the visitor nor a link has set these boxes.
 
-    This is the case when the page's URL has no parameters, also after the Back button.
+    This is the case when the page's URL has no parameters, for example after the Back button.
     """
-    named = not boxes[0].is_set and any(link.named(box) for box in boxes)
+    named = not boxes[0].is_set and any(link.contains(box) for box in boxes)
     emptied = link.page() or True
-    return not any(box.get("") for box in boxes) and not named and memory.get(_emptied(*boxes)) != emptied
+    return not any(box.get("") for box in boxes) and not named and memory.get(_emptied_key(*boxes)) != emptied
 
 
-def edited(*boxes: Text) -> None:
+def remember_emptied(*boxes: Text) -> None:
     """Remember whether the visitor emptied these boxes; call it when one has changed."""
     empty = not any(box.get("") for box in boxes)
-    memory.put(_emptied(*boxes), (link.page() or True) if empty else None)
+    memory.put(_emptied_key(*boxes), (link.page() or True) if empty else None)
 
 
-def _emptied(*boxes: Text) -> str:
+def _emptied_key(*boxes: Text) -> str:
     return f"the page on which {boxes[0].name} was emptied"
 
 
 def build_sentence(reader: Entry, built: Callable[[str], None]) -> None:
-    """Draw a button that calls `built` with a random sentence for a storyteller."""
+    """If the model is a storyteller, draw a button that calls `built` with a random sentence for it."""
     if reader.engine == "storyteller":
         st.button(
             "Build a sentence",
@@ -111,7 +111,7 @@ def model(entries: Sequence[Entry], *, offer_own: bool = True) -> Entry:
 
 
 def offer_own_model() -> None:
-    """Draw the link to the visitor's own models, if this server may open some."""
+    """Draw the link to the visitor's own models, if the visitor may open models."""
     if allowed.may_open():
         st.page_link("pages/models.py", label="Your own model …", icon=":material/add:")
 
@@ -130,7 +130,7 @@ def reading_model(*, offer_own: bool = True) -> Entry:
     Raises:
         AttnvizError: for example, the model's files were deleted.
     """
-    entries = [entry for entry in lookup.usable() if entry.reads]
+    entries = [entry for entry in lookup.usable() if entry.is_text_model]
     if not entries:
         st.error("No model on this server can read texts at the moment.", icon=":material/block:")
         st.page_link("pages/models.py", label="Models", icon=":material/deployed_code:")
@@ -146,7 +146,7 @@ def offer_requested_model() -> None:
     name = " ".join(" ".join(link.requested(choices.MODEL)).split())
     if not name or link.values().get(choices.MODEL.name) in (None, [name]):
         return
-    if any(each.name == name and not each.reads for each in lookup.usable()):
+    if any(each.name == name and not each.is_text_model for each in lookup.usable()):
         st.page_link(
             "pages/images.py",
             label=f"{markdown.code(name)} reads images. Show it an image …",
@@ -162,7 +162,7 @@ def offer_requested_model() -> None:
         )
     else:
         why = "" if allowed.may_open() else "This server opens only the models in its list. "
-        label = f"{why}See which models there are …"
+        label = f"{why}See the available models …"
         st.page_link("pages/models.py", label=label, icon=":material/deployed_code:")
 
 
@@ -208,25 +208,25 @@ def open_head(layer: int, head: int) -> None:
 
 def token(
     groups: Sequence[DisplayToken],
-    of: object,
+    scope: object,
     label: str,
     choice: Token = choices.QUERY,
-    begin: int | None = None,
+    initial: int | None = None,
 ) -> int:
-    """Draw the select of a token, "10 it"; return its index among the groups.
+    """Draw the select of a token, with options such as "10 it"; return its index among the groups.
 
     A word that occurs twice has two entries with different numbers.
 
     Args:
         groups: The tokens.
-        of: Identifies their text.
+        scope: Key of their text.
         label: Label of the select.
         choice: Its link parameter; `QUERY` is shared with Explore.
-        begin: Initial index; None for a pronoun, or else the middle.
+        initial: Initial index; None for a pronoun, or else the middle.
     """
     options = [option(group) for group in groups]
-    first = _pronoun(groups) if begin is None else begin
-    return options.index(choice.draw(label, options, options[first], of))
+    first = _pronoun(groups) if initial is None else initial
+    return options.index(choice.draw(label, options, options[first], scope))
 
 
 def index_of_word(word: str, groups: Sequence[DisplayToken]) -> int:

@@ -29,9 +29,9 @@ class Example:
     query: str = "it"
 
 
-_LISTED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_GROUPS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 EXAMPLES, NEUTRAL, TRANSLATED, UNFINISHED, STORIES, TOGETHER = (
-    tuple(Example(**facts) for facts in _LISTED[group])
+    tuple(Example(**facts) for facts in _GROUPS[group])
     for group in ("examples", "neutral", "translated", "unfinished", "stories", "together")
 )
 

@@ -18,7 +18,7 @@ Arguments = ParamSpec("Arguments")
 EVERYTHING = "Everything"
 """Option that opens all sections, for printing or reading the complete page."""
 
-_LAST = "on which page a section was opened or closed last"
+_LAST = "the page on which a section was last opened or closed"
 
 THE_CODE, NOT_SHOWN = "The code", "What this does not show"
 
@@ -57,7 +57,7 @@ def section(
 
 
 def folded(*sections: Section, key: str = "section") -> None:
-    """Draw the headings side by side, and below them the open section; the link holds its name.
+    """Draw the headings as buttons in a row, and below them the open section, whose name is in the link.
 
     Values of a closed section are kept, and the open section is open again when the visitor returns to the
     page.
@@ -86,5 +86,5 @@ def folded(*sections: Section, key: str = "section") -> None:
 
 
 def _is_requested(choice: Choice[Any]) -> bool:
-    """Return whether the link opens this section; parameters shared by all pages do not count."""
-    return bool(link.requested(choice)) if choice.carried else link.named(choice)
+    """Return whether a link sets this parameter; if pages share it, only the session's first link counts."""
+    return bool(link.requested(choice)) if choice.carried else link.contains(choice)

@@ -35,7 +35,7 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # fade during reruns, or the page's text would show through.
 # Chips and primary buttons would be white on the primary colour, which is light in the dark theme.
 # Right-to-left text must not change the direction of its surroundings.
-# Streamlit sets 16 pixels, ignoring the browser's font size. An iPhone zooms in on small text boxes.
+# Streamlit sets a font size of 16 pixels, ignoring the browser's. An iPhone zooms in on small text boxes.
 # Labels of buttons are not truncated, and keyboard focus is visible in the menu.
 # With forced colours, pressed buttons, sliders and switches would be invisible.
 # On a phone the picture must be on the first screen: titles and gaps are smaller there.
@@ -211,7 +211,7 @@ def pages() -> list[StreamlitPage]:
 
 @cache
 def _pages() -> list[StreamlitPage]:
-    """Return all pages; a page's file name is its URL path, and the first one's is "/".
+    """Return all pages; the URL path of a page is the name of its file, and that of Explore is "/".
 
     Cached, because Streamlit checks each page's file, which takes a tenth of a rerun's CPU time.
     """

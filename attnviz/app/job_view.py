@@ -14,9 +14,9 @@ from attnviz.experiments.progress import Progress
 Found = TypeVar("Found")
 
 StatusText = Callable[[Job[Any]], str]
-"""Function that returns the text over the progress bar, as Markdown; "" for no bar."""
+"""Function that returns the text above the progress bar, as Markdown; "" for no bar."""
 
-_EVERY_SECONDS = 1.0
+_INTERVAL_SECONDS = 1.0
 
 
 def show_job(
@@ -36,7 +36,7 @@ def show_job(
 
     Args:
         job: The job.
-        status: Text over the progress bar.
+        status: Text above the progress bar.
         draw: Draws the results so far.
         key: Prefix of the buttons' keys.
         starts: Start the job when it is first shown.
@@ -69,7 +69,7 @@ def show_job(
         if draw is not None and latest is not None and (was_running or not only_running):
             draw(latest)
 
-    st.fragment(show, run_every=_EVERY_SECONDS if was_running else None)()
+    st.fragment(show, run_every=_INTERVAL_SECONDS if was_running else None)()
     return None if was_running else job.latest
 
 

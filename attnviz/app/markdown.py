@@ -29,16 +29,16 @@ def code(text: str) -> Markdown:
     text = " ".join(text.split()) or " "
     text = text.replace(
         ":material/", ":\u2060material/"
-    )  # as in `_REWRITTEN`: icons come before Markdown is read
+    )  # as in `_REWRITTEN`: icons are replaced before Markdown is parsed
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     # A code span loses one space at each end if both are there, and must not begin or end with its fence.
     padding = " " if text[0] in "` " or text[-1] in "` " else ""
     return Markdown(f"{fence}{padding}{text}{padding}{fence}")
 
 
-@lru_cache(maxsize=256)  # a page has 25 of these texts, nearly all constant
+@lru_cache(maxsize=256)  # a page has about 25 such texts, nearly all constant
 def plain(text: str) -> str:
-    """Return a message as Markdown without formatting, whatever user text it quotes."""
+    """Escape a message, and any user text in it, so that Markdown does not format it."""
     text = _REWRITTEN.sub("\\g<0>\u2060", text)
     text = re.sub(r"([\\`*_{}\[\]<>#$~|!:&])", r"\\\1", text)
     return re.sub(
@@ -54,7 +54,7 @@ def parts(file: Path) -> dict[str, str]:
 
 
 def token(place: int, groups: Sequence[DisplayToken]) -> Markdown:
-    """Return a token's name as a code span, with its number if it occurs twice."""
+    """Return a token's name as a code span, with its number if the name occurs more than once."""
     return code(name_of(place, groups))
 
 

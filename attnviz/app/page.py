@@ -20,9 +20,9 @@ from attnviz.app.state.choices import TEACHER, of_page
 from attnviz.errors import AttnvizError
 
 _NO_MEMORY = "can't allocate memory"  # part of torch's message
-_FULL = "This server is out of memory. Try again later, or with a shorter text."
+_OUT_OF_MEMORY = "This server is out of memory. Try again later, or with a shorter text."
 _TEACHERS_VIEW = (
-    "For a projector: one part of the page at a time, in large type. The keys → and ←, or those of a "
+    "For a projector: one part of the page at a time, in large type. The keys → and ←, or the buttons of a "
     "clicker, move forward and back; a full stop blanks the screen."
 )
 
@@ -34,7 +34,7 @@ class Frame:
     Attributes:
         notices: Placeholder for notices about the link.
         beside: Placeholder of "Copy link"; None if the page draws it elsewhere, or not at all.
-        always: Parameters that the copied link always has; None for the `always` ones in `state.choices`.
+        always: Parameters that the copied link always has; None for those marked `always` in `state.choices`.
         drop_undrawn: Remove the parameters of widgets that are not drawn from the URL.
     """
 
@@ -60,7 +60,7 @@ class Frame:
         link.drop_unused(undrawn=self.drop_undrawn and not failed)
 
     def part(self, draw: Callable[[], None]) -> None:
-        """Draw the rest of the page as a fragment, which reruns alone when only its widgets changed.
+        """Draw the rest of the page as a fragment, which reruns alone when only its widgets change.
 
         The closure of `draw` is kept for the whole session: it must hold cache keys, not arrays.
         """
@@ -82,12 +82,12 @@ def page(
 ) -> Iterator[Frame]:
     """Draw the frame of a page around its sections.
 
-    An `AttnvizError` inside, or a lack of memory, ends the sections with its message; the frame stays.
+    An `AttnvizError` or a lack of memory inside ends the sections with a message; the frame stays.
 
     Args:
         name: Name of the page; `state.choices` has its parameters.
         title: Heading; "" for none.
-        beside: Draws the elements between the title and "Copy link"; None for neither.
+        beside: Draws the elements between the title and "Copy link"; None to omit both.
         drop_undrawn: Remove the parameters of widgets that are not drawn from the URL.
     """
     link.arrive(name)
@@ -139,7 +139,7 @@ def _showing_errors() -> Iterator[list[AttnvizError]]:
         if not isinstance(error, MemoryError) and _NO_MEMORY not in str(error):
             raise
         logging.getLogger(__name__).warning("A page could not be drawn: no memory is left.")
-        problems.append(AttnvizError(_FULL))
+        problems.append(AttnvizError(_OUT_OF_MEMORY))
     for problem in problems:
         _show_error(problem)
 

@@ -1,7 +1,7 @@
 """The question of a page: its own, or one that a teacher writes.
 
-In the teacher's view, in a room, and with `?predict=1`, the page is hidden until the answer is revealed; else
-nothing is hidden.
+In the teacher's view, in a room, and with `?predict=1`, the page is hidden until the answer is revealed.
+Otherwise, nothing is hidden.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ import streamlit as st
 
 from attnviz.app import markdown
 from attnviz.app.lessons.contents import LESSONS
+from attnviz.app.references import cited_markdown
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import OPTIONS, PREDICT, QUIZ, READER, RIGHT, TEACHER, TEXT
 from attnviz.errors import InvalidQuestion, quoted
 
 MAX_LENGTH, MAX_OPTION_LENGTH, MIN_OPTIONS, MAX_OPTIONS = 400, 80, 2, 6
-"""Maximum characters of a question and of an option, and maximum number of options."""
+"""Maximum characters of a question and of an option, and minimum and maximum number of options."""
 
 _UNMARKED = "not marked"
 _UNWRITTEN = ("", "", _UNMARKED)
-_BETWEEN = ";"
+_SEPARATOR = ";"
 _COVERED = """
 <style>
 .stMain :is([class*="st-key-answer-"], :has(> [class*="st-key-answer-"])) { display: none; }
@@ -42,9 +43,9 @@ _COVERED_NOTES = {
     LED: "Your teacher reveals the answer. To continue alone, choose *Stop following* in the bar below.",
 }
 _REVEALED = "the lessons with revealed answers"
-_ASKED = "what each lesson asked last"
+_ASKED = "the last question of each lesson"
 _QUESTION = "the question of the page"
-_WRITTEN = "what was written on each page"
+_WRITTEN = "the teacher's question on each page"
 _WRITTEN_ON = "the page of the form"
 
 
@@ -92,18 +93,16 @@ def form() -> Question | None:
             placeholder="the dog; the road; both",
         )
         choices, right = _split(options), _UNMARKED
-        # The form may be projected, so the correct option is in an expander, which closes with each choice
-        # because its label changes.
+        # The form may be projected, so the correct option is in an expander, which closes after each
+        # choice because its label changes.
         if choices:
             marked = link.current(RIGHT) in choices
             with st.expander("One option is marked as correct" if marked else "Mark the correct option"):
-                message = "Copy link includes the question and the correct option: the URL contains both."
-                right = RIGHT.select("Correct option", [_UNMARKED, *dict.fromkeys(choices)], help=message)
+                if_copied = "The URL from *Copy link* contains the question and the correct option."
+                right = RIGHT.select("Correct option", [_UNMARKED, *dict.fromkeys(choices)], help=if_copied)
         else:
             RIGHT.forget()
-            st.caption(
-                "Then mark the correct option, if there is one: it is shown with the answer, not before."
-            )
+            st.caption("Then mark the correct option, if there is one: it is shown only with the answer.")
         if PREDICT.is_set or name in PREDICT.pages:
             st.toggle(
                 "Hide the page until the answer is revealed",
@@ -126,21 +125,21 @@ def form() -> Question | None:
 
 def _split(options: str) -> list[str]:
     """Return the options, without empty ones."""
-    return [option for part in options.split(_BETWEEN) if (option := " ".join(part.split()))]
+    return [option for part in options.split(_SEPARATOR) if (option := " ".join(part.split()))]
 
 
 def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
     """Return a question and its options as plain text, in one line each.
 
     Raises:
-        InvalidQuestion: something is missing, too long or repeated.
+        InvalidQuestion: a text is missing, too long or repeated.
     """
     text, choices = " ".join(text.split()), [" ".join(option.split()) for option in options]
     if not text:
-        raise InvalidQuestion("The options have no question. Write one.")
+        raise InvalidQuestion("The question is missing. Write one.")
     if len(text) > MAX_LENGTH:
         raise InvalidQuestion(
-            f"A question has at most {MAX_LENGTH} characters. This one has {len(text):,}: shorten it."
+            f"A question can have at most {MAX_LENGTH} characters. This one has {len(text):,}: shorten it."
         )
     if not MIN_OPTIONS <= len(choices) <= MAX_OPTIONS:
         raise InvalidQuestion(
@@ -154,7 +153,7 @@ def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
             )
         if len(option) > MAX_OPTION_LENGTH:
             raise InvalidQuestion(
-                f"An option has at most {MAX_OPTION_LENGTH} characters. {quoted(option)} has "
+                f"An option can have at most {MAX_OPTION_LENGTH} characters. {quoted(option)} has "
                 f"{len(option):,}: shorten it."
             )
     return text, choices
@@ -183,7 +182,7 @@ def draw_question(question: Question) -> None:
     shown, hides = answered(), hiding()
     if shown and (guessed or hides):
         with st.container(key="answer"):
-            st.markdown(f"**{_verdict(guessed, question.right)}.** {question.explanation}")
+            cited_markdown(f"**{_verdict(guessed, question.right)}.** {question.explanation}")
     elif not shown:
         st.html(_COVERED)
     with st.container(horizontal=True, vertical_alignment="center", key="reveal-or-cover"):
@@ -227,7 +226,7 @@ def _verdict(guessed: str | None, right: str | None) -> str:
 
 
 def on_page(name: str) -> Question | None:
-    """Return the question of this page when it was last drawn; None if it has none."""
+    """Return the question that this page had when it was last drawn; None for none."""
     page, question = memory.get(_QUESTION) or ("", None)
     return question if page == name else None
 
@@ -250,12 +249,12 @@ def hiding() -> bool:
 
 
 def answered() -> bool:
-    """Return whether the current page is not hidden, or its answer was revealed."""
+    """Return whether the answer may be shown: the page is not hidden, or the answer was revealed."""
     return not hiding() or (link.page() in revealed() and why_covered() != VOTE)
 
 
 def why_covered() -> str:
-    """Return why answers stay covered: a vote (`VOTE`), or the visitor follows a teacher (`LED`); else ""."""
+    """Return the reason why answers stay covered, `VOTE` or `LED`; "" for none."""
     return str(memory.get(_KEPT_COVERED, ""))
 
 

@@ -35,7 +35,7 @@ class Reference(NamedTuple):
     found_at: str = ""
 
     @property
-    def address(self) -> str:
+    def url(self) -> str:
         """URL of the text; "" if unknown."""
         site, _, number = self.found_at.partition(":")
         return f"{_SITES[site]}{number}" if site else ""
@@ -49,14 +49,14 @@ REFERENCES = {
 
 
 def cited(found: re.Match[str]) -> str:
-    """Return the name in `REFERENCES` of a match of `CITATION`: "Abnar and Zuidema (2020)" has "&"."""
+    """Return the key in `REFERENCES` for a match: "Abnar & Zuidema 2020" for "Abnar and Zuidema (2020)"."""
     who = " ".join(found["who"].split()).replace(" and ", " & ")
     return f"{who} {found['year'] or found['in_brackets']}"
 
 
 def cited_markdown(text: str) -> None:
-    """Draw trusted Markdown with each citation as a link to its entry on the References page."""
-    st.markdown(CITATION.sub(_link, text))
+    """Draw trusted Markdown; citations are links to the References page, and "%" stays with its number."""
+    st.markdown(CITATION.sub(_link, text).replace(" %", "\N{NO-BREAK SPACE}%"))
 
 
 def _link(found: re.Match[str]) -> str:
@@ -67,7 +67,7 @@ def _link(found: re.Match[str]) -> str:
 
 
 def draw() -> None:
-    """Draw the entry that a link requests, and the list."""
+    """Draw the selected entry, and the list of all entries."""
     name = CITED.select("Cited as", list(REFERENCES))
     with st.container(border=True):
         st.markdown(_entry(name))
@@ -78,5 +78,5 @@ def draw() -> None:
 def _entry(name: str) -> str:
     who, year = name.rsplit(" ", 1)
     title, venue, found_at = REFERENCES[name]
-    at = f" [{found_at}]({REFERENCES[name].address})" if found_at else ""
+    at = f" [{found_at}]({REFERENCES[name].url})" if found_at else ""
     return f"**{who}, {year}.** *{title}*. {venue}.{at}"

@@ -39,7 +39,7 @@ def npz_of(trace: Trace) -> bytes:
 def file_name_of(model: str) -> str:
     """Return the prefix of a model's file names: "attnviz-openai-gpt2" for "openai/gpt2"; never a path.
 
-    Long names keep their end, which has the last part of a path.
+    Only the end of a long name is kept, because it has the last part of a path.
     """
     safe = re.sub(r"[^A-Za-z0-9_]+", "-", model)
     return f"attnviz-{safe[-_MAX_NAME_LENGTH:].strip('-') or 'model'}"
@@ -83,7 +83,8 @@ def _subject() -> tuple[str, str, str]:
     here = link.page()
 
     def shown_values(*several: Choice[Any]) -> str:
-        return next((to[0] for each in several if here in each.pages and (to := each.written())), "")
+        written = (each.written() for each in several if here in each.pages)
+        return next((values[0] for values in written if values), "")
 
     layer, head = choices.LAYER, choices.HEAD
     texts: tuple[Choice[Any], ...] = (choices.TEXT, choices.ENGLISH, choices.PROBE)

@@ -36,7 +36,7 @@ A model with 12 × 12 heads can read 482 tokens, one with 24 × 16 heads 295.
 """
 
 MAX_GUEST_WEIGHTS = MAX_WEIGHTS // 4
-"""The maximum for visitors who may not open models."""
+"""The maximum for visitors who cannot open models."""
 
 MAX_LONG_TRACES = 2
 """Maximum number of cached long traces: queries and keys of 8,192 tokens in 12 × 12 heads take 0.6 GB."""
@@ -48,14 +48,14 @@ BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": 
 MAX_WAITING_TOKENS = 4096
 """Maximum number of tokens of all queued texts; beyond that, a text is refused."""
 
-_places = threading.BoundedSemaphore(2)  # limits concurrent forward passes, and so their memory
+_slots = threading.BoundedSemaphore(2)  # limits concurrent forward passes, and so their memory
 _lock = threading.Lock()
 _waiting: list[int] = []  # number of tokens of each queued text
 
 
 @contextmanager
 def _turn(tokens: int) -> Iterator[None]:
-    """Wait in the queue to run a text with this many tokens.
+    """Wait until a text with this many tokens can be run; run it inside the context.
 
     Raises:
         AttnvizError: the queue is full.
@@ -64,7 +64,7 @@ def _turn(tokens: int) -> Iterator[None]:
         if _waiting and sum(_waiting) + tokens > MAX_WAITING_TOKENS:
             raise AttnvizError("This server is busy: other long texts are queued. Try again soon.")
         _waiting.append(tokens)
-    with _places:
+    with _slots:
         with _lock:
             _waiting.remove(tokens)
         yield
@@ -87,11 +87,11 @@ def trace(model: Entry, given: ModelInput) -> Trace:
         # Texts that are certainly too long are refused before the forward pass.
         check_size(model.heads * (model.layers or model.decoder_layers), tokens, tokens)
         with _turn(tokens), metrics.FORWARDS.time():
-            read = loaded.trace(given)
-    for kind in dict.fromkeys(block.kind for block in read.blocks):
-        blocks = read.of_kind(kind)
+            result = loaded.trace(given)
+    for kind in dict.fromkeys(block.kind for block in result.blocks):
+        blocks = result.of_kind(kind)
         check_size(len(blocks) * len(blocks[0].query), *blocks[0].mask.shape)
-    return read
+    return result
 
 
 def is_long(model: Entry, given: ModelInput) -> bool:
@@ -113,13 +113,13 @@ def long_trace(model: Entry, given: ModelInput) -> Trace:
     """Return the trace of a long text: queries and keys, from which rows of weights are computed.
 
     Raises:
-        AttnvizError: the model has no rules for its masks or biases; or it cannot be used.
+        AttnvizError: its masks or biases cannot be recomputed, or the model cannot be used.
     """
     loaded = lookup.loaded_model(model)
     tokens = len(loaded.tokens(given))
     with st.spinner("Reading the text with the model …"), _turn(tokens), metrics.FORWARDS.time():
-        read = loaded.trace(given, selection=Selection(store="vectors"))
-    return replace(read, blocks=tuple(map(_without_values, read.blocks)))
+        result = loaded.trace(given, selection=Selection(store="vectors"))
+    return replace(result, blocks=tuple(map(_without_values, result.blocks)))
 
 
 @cached()
@@ -172,30 +172,30 @@ def shown(
 @cached()
 def model_weights(model: Entry, given: ModelInput, kind: Kind) -> Floats:
     """Return the model's weights, [layer, head, query, key]: nothing hidden, merged or rescaled."""
-    read = trace(model, given)
-    return stack_layers(read, kind, [block.weights for block in read.of_kind(kind)])
+    result = trace(model, given)
+    return stack_layers(result, kind, [block.weights for block in result.of_kind(kind)])
 
 
 def model_masks(model: Entry, given: ModelInput, kind: Kind) -> Mask:
     """Return the model's masks, [layer, query, key]; all False in a layer without attention weights."""
-    read = trace(model, given)
-    return stack_layers(read, kind, [block.mask for block in read.of_kind(kind)])
+    result = trace(model, given)
+    return stack_layers(result, kind, [block.mask for block in result.of_kind(kind)])
 
 
-def stack_layers(read: Trace, kind: Kind, arrays: Sequence[Numbers], fill: float = 0) -> Numbers:
+def stack_layers(result: Trace, kind: Kind, arrays: Sequence[Numbers], fill: float = 0) -> Numbers:
     """Stack the arrays of layers with attention weights, with a fill value for all other layers.
 
     Args:
         arrays: One array for each block of this kind, by layer.
         fill: Fill value for layers without attention weights.
     """
-    if not read.without_weights:
+    if not result.without_weights:
         return cast("Numbers", np.stack(arrays))
-    layers = len(arrays) + len(read.without_weights)
-    found = np.full((layers, *arrays[0].shape), fill, arrays[0].dtype)
-    found[[block.layer for block in read.of_kind(kind)]] = arrays
-    found.setflags(write=False)
-    return cast("Numbers", found)
+    layers = len(arrays) + len(result.without_weights)
+    stacked = np.full((layers, *arrays[0].shape), fill, arrays[0].dtype)
+    stacked[[block.layer for block in result.of_kind(kind)]] = arrays
+    stacked.setflags(write=False)
+    return cast("Numbers", stacked)
 
 
 @cached()

@@ -14,7 +14,7 @@ _MAX_QUOTED = 5  # unknown characters
 def unfamiliar(groups: Iterable[DisplayToken]) -> str:
     """Return a note in Markdown about unknown characters and split words; "" for none.
 
-    Words are mentioned if half of them or more are split, as in texts of other languages.
+    Split words are mentioned only if at least half of the words are split, as in other languages.
     """
     unknown: dict[str, None] = {}
     words: list[int] = []  # number of pieces of each word
@@ -30,9 +30,9 @@ def unfamiliar(groups: Iterable[DisplayToken]) -> str:
     if unknown:
         more = [f"{len(unknown) - _MAX_QUOTED:,} more"] if len(unknown) > _MAX_QUOTED else []
         quoted = joined([*list(unknown)[:_MAX_QUOTED], *more])
-        notes.append(f"BERT reads all unknown characters as the same token: {quoted}.")
+        notes.append(f"MiniLM reads all unknown characters as the same token: {quoted}.")
     if split and 2 * split >= len(words):
         notes.append(
-            f"Split into pieces (##): {split} of {plural(len(words), 'word')}. BERT was trained on English."
+            f"Split into pieces (##): {split} of {plural(len(words), 'word')}. MiniLM was trained on English."
         )
     return " ".join(notes)

@@ -1,4 +1,4 @@
-"""Interactive lines or matrix of any weights, as on the Explore page."""
+"""An interactive picture of any weights, as lines or as a matrix, as on the Explore page."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def weights_picture(
         layer, heads: Numbers of the layer and of the heads on the first axis, from 1.
         heading: Heading; "" for "Layer 4 · Head 2".
         row_axis: Title of the matrix's rows.
-        kind: "sequential" for shares of 1, "diverging" for numbers around 0.
+        kind: "sequential" for numbers from 0 to 1, "diverging" for numbers around 0.
         unit: Number format.
         note: Explanation of the colours, below the picture.
         caption: Caption of the saved picture; "" for its heading.
         filename: File name of the saved picture, without extension.
-        on_pick: Called with query and key, from 0, when the visitor pins a pair; query None for all.
+        on_pick: Called with query and key, from 0, when the visitor pins a pair; the query is None for all.
     """
     allowed = np.isfinite(weights)
     cells = np.where(allowed, weights, 0).astype(np.float32)

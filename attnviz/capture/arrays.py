@@ -30,7 +30,7 @@ def as_numpy(tensor: Tensor) -> NDArray[Any]:
 
 
 def one_per_head(groups: Tensor, heads: int) -> Tensor | Repeated:
-    """Return keys or values of groups of heads, [group, key, d_head], as one per head when they are read."""
+    """Return the keys or values of groups, [group, key, d_head], repeated for each head on access."""
     return groups if len(groups) == heads else Repeated(groups, heads)
 
 
@@ -57,7 +57,7 @@ class Repeated:
 
 @dataclass(frozen=True, eq=False)
 class OutputProjection:
-    """A model's W_O, read in place. It keeps the weight in memory, but not the model.
+    """A layer's W_O as a view of the model's weight, which keeps the weight in memory, but not the model.
 
     Attributes:
         weight: [head, d_head, d_model], a view of the model's weight.

@@ -107,7 +107,7 @@ def _squares(
 
 
 def _roots(sums: _Squares) -> Gradients:
-    """Take the roots of the sums; [head, query, key] of each layer → [key]."""
+    """Take the square roots of the sums; [head, query, key] of each layer → [key]."""
     by_key = torch.stack([layer.sqrt().sum(dim=(0, 1)) for layer in sums.attention_x_gradient]).sum(dim=0)
     return Gradients(owned(sums.input_gradient.sqrt()), owned(sums.input_x_gradient.sqrt()), owned(by_key))
 
@@ -127,7 +127,7 @@ class Occluded(NamedTuple):
 def occlusion(
     stack: Stack, position: int, expected: ExpectedToken | None, method: OcclusionMethod
 ) -> Iterator[Occluded]:
-    """Compute one token's outcome without each of the tokens (Zeiler & Fergus 2014; Li et al. 2016).
+    """Compute one token's outcome with each token removed in turn (Zeiler & Fergus 2014; Li et al. 2016).
 
     The chosen token itself cannot be deleted, because it would have no output.
 
@@ -137,7 +137,7 @@ def occlusion(
         method: One of `stack.occlusion_methods`.
 
     Yields:
-        The results for the first tokens, for more tokens each time, up to all.
+        The results so far, each time for more tokens, finally for all of them.
     """
     tokens = len(stack.tokens)
     cosine_change, log_probs = np.full((2, tokens), np.nan, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Tracing of the caller's own model objects, without modifying them."""
+"""Trace the caller's own model objects without modifying them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
-from transformers import (
-    BaseImageProcessor,
-    Pipeline,
-    PreTrainedConfig,
-    PreTrainedModel,
-    ProcessorMixin,
-)
+from transformers import BaseImageProcessor, Pipeline, PreTrainedConfig, PreTrainedModel, ProcessorMixin
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from attnviz.capture import custom_attention
 from attnviz.capture.huggingface import HuggingFaceModel
 from attnviz.capture.network import (
-    compute_with,
     expects,
     implementation,
     quiet,
     refuse_rounding,
+    set_attention,
     translated_errors,
     vocabulary_rows,
 )
@@ -56,7 +50,7 @@ _MAX_COPIED = 2**20
 
 
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | VisionModel | VisionLanguageModel:
-    """Return the caller's model object ready to be recorded, in `eval` mode.
+    """Prepare the caller's model object for recording, in `eval` mode.
 
     A second tree of modules shares its memory. Nothing is set or hooked on the caller's object, so
     several threads may share it, and training can continue afterwards.
@@ -69,7 +63,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Vision
             selects the vision encoder. For a vision-language model, its processor.
 
     Raises:
-        TypeError: the model, tokenizer or processor is not one of transformers.
+        TypeError: the model, tokenizer or processor is not a transformers object.
         ModelNotSupported: its attention cannot be recorded exactly, or its weights are on several devices.
     """
     original, path = _find_model(model)
@@ -106,29 +100,29 @@ def _borrowed(
         tower = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
         original = getattr(original, tower, original)
     _check(original, name)
-    sees = original.config.model_type in families.VISION
-    if sees and isinstance(wrapper, BaseImageProcessor):
+    is_vision = original.config.model_type in families.VISION
+    if is_vision and isinstance(wrapper, BaseImageProcessor):
         return _seeing(original, name, wrapper)
-    if sees or isinstance(wrapper, BaseImageProcessor):
+    if is_vision or isinstance(wrapper, BaseImageProcessor):
         raise ModelNotSupported(
-            f"{quoted(name)} reads images. Give it one, and its image processor: attnviz.look(picture, "
+            f"{quoted(name)} reads images. Pass one with its image processor: attnviz.look(picture, "
             "model, processor=AutoImageProcessor.from_pretrained(…))."
-            if sees
-            else f"{quoted(name)} reads texts, not images. Give it a text."
+            if is_vision
+            else f"{quoted(name)} reads texts, not images. Pass a text."
         )
     max_length = getattr(wrapper, "model_max_length", None)
     facts = config.facts_of(
         _actual_config(original, name), name, max_length, bounded=False
-    )  # see `Selection`
+    )  # `Selection` limits memory
     if wrapper is None:
-        reads = tokenizer.numbers(vocabulary_rows(original), facts.token_limit)
+        text_tokenizer = tokenizer.id_tokenizer(vocabulary_rows(original), facts.token_limit)
     else:
         types = getattr(original.config, "type_vocab_size", None)
-        reads = tokenizer.borrowed(wrapper, facts.token_limit, types)
-    pairs = facts.joins and folder.joins(reads)
+        text_tokenizer = tokenizer.borrowed(wrapper, facts.token_limit, types)
+    pairs = facts.may_read_pairs and folder.reads_pairs(text_tokenizer)
     entry = replace(_entry(original, name, facts), pairs=pairs, expects=expects(original))
     return load_or_fall_back(
-        entry, lambda alone: _prepared_copy(original, name, weights_alone=alone), reads, original
+        entry, lambda alone: _prepared_copy(original, name, weights_alone=alone), text_tokenizer, original
     )
 
 
@@ -147,20 +141,20 @@ def _with_images(original: PreTrainedModel, name: str, processor: object) -> Vis
 
     if not isinstance(processor, ProcessorMixin):
         parts = [path for path, _ in original.named_modules() if path.rpartition(".")[2] == "language_model"]
-        alone = f" For text alone, give it model{_path(parts[0])}." if parts else ""
+        alone = f" For text alone, pass model{_path(parts[0])}." if parts else ""
         raise ModelNotSupported(
-            f"{quoted(name)} reads images together with a text. Give it both, and its processor: "
+            f"{quoted(name)} reads images together with a text. Pass both, and its processor: "
             f"attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)).{alone}"
         )
     _check(original, name)
     multimodal: Any = processor
     max_length = getattr(multimodal.tokenizer, "model_max_length", None)
     entry = _entry(original, name, config.facts_of(original.config, name, max_length))
-    reads = tokenizer.borrowed(multimodal.tokenizer, entry.token_limit, None)
+    text_tokenizer = tokenizer.borrowed(multimodal.tokenizer, entry.token_limit, None)
     network = _prepared_copy(original, name, weights_alone=False)
     if entry.family in families.READERS:
-        return PictureReader(entry, network, multimodal.image_processor, reads)
-    return VisionLanguageModel(entry, network, processor, reads)
+        return PictureReader(entry, network, multimodal.image_processor, text_tokenizer)
+    return VisionLanguageModel(entry, network, processor, text_tokenizer)
 
 
 def _entry(original: PreTrainedModel, name: str, facts: Facts) -> Entry:
@@ -185,7 +179,7 @@ def _prepared_copy(original: PreTrainedModel, name: str, *, weights_alone: bool)
         network.config._attn_implementation = attention  # noqa: SLF001
     else:
         with quiet(), translated_errors(Path(name), name):
-            compute_with(network, attention)
+            set_attention(network, attention)
     if own and not weights_alone:
         custom_attention.install_recorders(network)
     return network
@@ -205,7 +199,7 @@ def _actual_config(network: PreTrainedModel, name: str) -> PreTrainedConfig:
         if getattr(network, "is_decoder", is_decoder):
             raise ModelNotSupported(
                 f"{quoted(name)} is the decoder of an encoder–decoder and needs the encoder's output. "
-                "Give the complete model."
+                "Pass the complete model."
             )
         own.is_encoder_decoder = False
     return own
@@ -214,7 +208,7 @@ def _actual_config(network: PreTrainedModel, name: str) -> PreTrainedConfig:
 def _check(network: PreTrainedModel, name: str) -> None:
     """Raise if the config, the input or the devices of a model are not supported."""
     family, parameters = network.config.model_type, inspect.signature(network.forward).parameters
-    # Quantization is no reason to refuse here: the caller has the libraries that run it.
+    # Quantized models are supported here, because the caller has the libraries that they need.
     reason = families.refusal(family, {**vars(network.config), "quantization_config": None})
     reads_text = network.main_input_name == "input_ids" and "pixel_values" not in parameters
     if reason is None and not reads_text and family not in families.VISION | families.WITH_IMAGES:
@@ -286,9 +280,7 @@ def _module_copy(network: PreTrainedModel) -> PreTrainedModel:
     try:
         own = copy.deepcopy(network, _memo(network))
     except (RuntimeError, TypeError, ValueError) as error:
-        raise ModelNotSupported(
-            f"attnviz could not copy {type(network).__name__} without changing it: {error}"
-        ) from error
+        raise ModelNotSupported(f"attnviz cannot copy {type(network).__name__}: {error}") from error
     own.config.return_dict = True
     own.eval()  # type: ignore[no-untyped-call]  # untyped in transformers
     return own
@@ -342,7 +334,7 @@ def _tensor_copy(tensor: Tensor) -> Tensor:
     if _wraps_tensors(tensor):
         detached = tensor.detach()
         return nn.Parameter(detached, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else detached
-    with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - no public way keeps a subclass
+    with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001 - no public function keeps a subclass
         plain = tensor.detach()
         if not isinstance(tensor, nn.Parameter) and tensor.numel() <= _MAX_COPIED:
             plain = plain.clone()

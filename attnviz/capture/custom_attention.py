@@ -1,4 +1,4 @@
-"""Recording of the attention of families that bypass transformers' common attention function."""
+"""Record attention in model families that bypass transformers' common attention function."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def install_recorders(network: PreTrainedModel) -> None:
     The network must be loaded with `attn_implementation="eager"` and run with `output_attentions=True`.
     Each thread has a separate list of records, so several threads can share the network.
     """
-    name, read = _READERS[network.config.model_type]
+    name, reader = _READERS[network.config.model_type]
     for module in network.modules():
         if type(module).__name__ == name and hasattr(module, "_attn"):
-            setattr(module, "_attn", _with_recording(module, read))  # noqa: B010 - for the type checker
+            setattr(module, "_attn", _with_recording(module, reader))  # noqa: B010 - for the type checker
         elif type(module).__name__ == name:
-            module.register_forward_hook(recording_hook(read), with_kwargs=True)
+            module.register_forward_hook(recording_hook(reader), with_kwargs=True)
             if (finish := _FINISH.get(network.config.model_type)) is not None:
-                setattr(module, "forward", _fast_forward(module, read, finish))  # noqa: B010 - as above
+                setattr(module, "forward", _fast_forward(module, reader, finish))  # noqa: B010 - as above
 
 
 def _fast_forward(
-    module: nn.Module, read: Reader, finish: FinishAttention
+    module: nn.Module, reader: Reader, finish: FinishAttention
 ) -> Callable[..., tuple[Tensor, Tensor | None]]:
     """Return a forward function for the module that computes no weights when vectors are recorded.
 
@@ -54,15 +54,15 @@ def _fast_forward(
         if not records_vectors():
             return compute(module_ref(), *args, **inputs)
         named = {**_by_name(compute, args), **inputs}
-        output = _attend_by_rules(module_ref(), read, named, named["hidden_states"].shape[1])
+        output = _attend_by_rules(module_ref(), reader, named, named["hidden_states"].shape[1])
         return finish(module_ref(), join_heads(output), named), None
 
     return forward
 
 
-def _attend_by_rules(module: Any, read: Reader, named: Arguments, tokens: int) -> Tensor:
+def _attend_by_rules(module: Any, reader: Reader, named: Arguments, tokens: int) -> Tensor:
     """Return the head outputs of a text while vectors are recorded."""
-    record = read(module, named, torch.empty(1).expand(1, 1, 1, tokens))  # a placeholder for the weights
+    record = reader(module, named, torch.empty(1).expand(1, 1, 1, tokens))  # a placeholder for the weights
     bias = KeyBias(record.bias.reshape(-1, tokens)) if isinstance(record.bias, Tensor) else record.bias
     is_local = getattr(module, "attention_type", None) == "local"  # GPT-Neo
     window = module.config.window_size if is_local else None
@@ -76,17 +76,17 @@ Reader = Callable[[Any, Arguments, Tensor], Record]
 FinishAttention = Callable[[Any, Tensor, Arguments], Tensor]
 
 
-def recording_hook(read: Reader) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], None]:
+def recording_hook(reader: Reader) -> Callable[[nn.Module, tuple[Any, ...], Arguments, Any], None]:
     """Return a forward hook that records the attention of a module whose second output is the weights."""
 
     def record(module: nn.Module, args: tuple[Any, ...], inputs: Arguments, returned: Any) -> None:
         if is_recording() and returned[1] is not None:
-            add_record(read(module, {**_by_name(type(module).forward, args), **inputs}, returned[1]))
+            add_record(reader(module, {**_by_name(type(module).forward, args), **inputs}, returned[1]))
 
     return record
 
 
-def _with_recording(module: nn.Module, read: Reader) -> Callable[..., tuple[Tensor, Tensor | None]]:
+def _with_recording(module: nn.Module, reader: Reader) -> Callable[..., tuple[Tensor, Tensor | None]]:
     """Return the module's attention function, with recording.
 
     It holds only a weak reference to its module: with a cycle of strong references, an unused model
@@ -98,10 +98,10 @@ def _with_recording(module: nn.Module, read: Reader) -> Callable[..., tuple[Tens
     def attend(*args: Any, **inputs: Any) -> tuple[Tensor, Tensor | None]:
         named = {**_by_name(compute, args), **inputs}
         if records_vectors():
-            return _attend_by_rules(module_ref(), read, named, named["query"].shape[2]), None
+            return _attend_by_rules(module_ref(), reader, named, named["query"].shape[2]), None
         output, weights = compute(module_ref(), *args, **inputs)
         if is_recording():
-            add_record(read(module_ref(), named, weights))
+            add_record(reader(module_ref(), named, weights))
         return output, weights
 
     return attend
@@ -159,7 +159,7 @@ def _deberta(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 
 
 def _deberta_v2(module: Any, inputs: Arguments, weights: Tensor) -> Record:
-    """DeBERTa 2 and 3: as DeBERTa, with distances in buckets (He et al. 2023)."""
+    """DeBERTa 2 and 3: like DeBERTa, with distances in buckets (He et al. 2023)."""
     states, heads = inputs["hidden_states"], module.num_attention_heads
     query, key, value = (
         module.transpose_for_scores(projection(states), heads)
@@ -204,7 +204,7 @@ def _disentangled(
         span: the bucket of distance 0.
     """
     distances = relative.reshape(relative.shape[-2:])
-    line = torch.cat([distances[0].flip(0), distances[1:, 0]])  # from the first query, and to the first key
+    line = torch.cat([distances[0].flip(0), distances[1:, 0]])  # from the first query, then to the first key
     position_key, position_query = positions
     return DisentangledBias(query, key, position_key, position_query, (line + span).clamp(0, 2 * span - 1))
 
@@ -220,7 +220,9 @@ def _gpt_neo(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     query, key, value = (inputs[name] for name in ("query", "key", "value"))
     mask = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])  # the window
     if inputs.get("attention_mask") is not None:
-        mask = mask + inputs["attention_mask"]  # −∞ where both mask a key, which affects rows of padding
+        mask = (
+            mask + inputs["attention_mask"]
+        )  # −∞ where both mask a key, which happens only in rows of padding
     return Record(module, query, key, value, mask, 1.0, None, weights)
 
 

@@ -1,6 +1,6 @@
 """Forward passes of a transformers model: traced, with changed attention, or in batches.
 
-`network` is the result of `open_network` after `prepare`; `layers` is the result of `inspected`.
+`network` is the result of `open_network` after `prepare`; `layers` is the result of `inspect_layers`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from attnviz.capture.recorder import Record, attend, recording
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.capture.vectors import Computed, VectorWeights
 from attnviz.errors import ModelNotSupported
-from attnviz.interventions.changes import changing, edits_of
+from attnviz.interventions.changes import applying, edits_of
 from attnviz.interventions.edit import Edit, Edits, by_place
 from attnviz.interventions.editing import edit_weights, replace_outputs
 from attnviz.trace import Block, Kind, Token
@@ -37,7 +37,7 @@ _last_states: ContextVar[dict[str, Tensor] | None] = ContextVar("attnviz_last_st
 
 
 def prepare(network: PreTrainedModel, layers: Sequence[AttentionLayer]) -> None:
-    """Install hooks that return the last hidden states, and that ablate heads of custom attention.
+    """Install hooks that record the last hidden states and ablate heads of custom attention.
 
     In a model with custom attention code, the weights cannot be changed between the softmax and the values.
     Instead, a head is ablated by setting its slice of the input of W_O to 0, so that it contributes nothing.
@@ -76,12 +76,12 @@ def blocks(
         edits: changes to the attention; the blocks have the edited weights. Without edits, the pass stops
             after the last selected attention.
         selection: the layers, heads and queries to keep.
-        vectors: keep queries and keys in place of weights; only without edits.
+        vectors: keep queries and keys instead of weights; only without edits.
 
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit moves weight to a masked key.
         ModelNotSupported: the forward pass differs from the inspected one, or the recorded queries and keys
-            of a custom attention do not give its weights.
+            of a custom attention do not reproduce its weights.
     """
     trim, end = _trimming(network, layers, selection, vectors=vectors)
     end = len(layers) if edits else end
@@ -189,7 +189,7 @@ def _vectors_block(
     keys: tuple[Token, ...],
     selection: Selection,
 ) -> Block:
-    """Return the block of a recording of vectors; its weights are computed when they are read."""
+    """Return the block of a layer with recorded vectors; its weights are computed on access."""
     places = range(len(queries)) if selection.queries is None else selection.queries
     weights = _vector_weights(record, places, selection.max_weight_bytes)
     heads, limit = len(weights.query), selection.max_weight_bytes
@@ -247,7 +247,7 @@ def check_vectors(
         raise ModelNotSupported(f"{error} {_NO_RULES}") from error
     if not difference <= MAX_ROUNDING[network.dtype]:
         raise ModelNotSupported(
-            f"{type(network).__name__} has different weights, by up to {difference:.1g}. {_NO_RULES}"
+            f"The weights of {type(network).__name__} differ by up to {difference:.1g}. {_NO_RULES}"
         )
 
 
@@ -302,7 +302,7 @@ def batch_blocks(
 
     Args:
         type_ids: the segment of each token, for pairs; None: not passed to the model.
-        selection: what to keep of each text.
+        selection: the layers, heads and queries to keep of each text.
 
     Raises:
         ModelNotSupported: as for `blocks`.
@@ -327,7 +327,7 @@ def batch_blocks(
 
 
 def sides(source: Side, target: Side) -> dict[Kind, tuple[Side, Side]]:
-    """Return the query and key tokens of each kind of attention; without an encoder they are the same."""
+    """Return the query and key tokens of each kind of attention; in a single stack, they are the same."""
     every: dict[Kind, tuple[Side, Side]] = {"encoder": (source, source), "decoder": (target, target)}
     return {**every, "vision": (source, source), "cross": (target, source)}
 
@@ -355,7 +355,7 @@ def _blocks(
         if custom:
             compare(record, weights, f"{type(network).__name__}, {layer.kind} layer {layer.layer + 1}")
             layer_edits = [edit for edit in edits if (edit.kind, edit.layer) == (layer.kind, layer.layer)]
-            if layer_edits:  # in a single text; the hook changed only the head outputs
+            if layer_edits:  # only for a single text; the hook changed only the head outputs
                 weights = edit_weights(weights, [layer_edits])
             record = record._replace(weights=weights).of(selection.heads, selection.queries)
             weights = record.weights
@@ -451,7 +451,7 @@ def intervening(
     if custom_attention.has(network.config.model_type):
         _refuse_redirection(network, layers, edits)
         expected = [layer.output_layer for layer in layers]
-    with changing(expected, by_layer):
+    with applying(expected, by_layer):
         yield
 
 

@@ -51,10 +51,10 @@ class GenerationDefaults(NamedTuple):
 def generation_defaults(network: Any) -> GenerationDefaults:
     """Return the generation settings of a model with a head."""
     config = network.generation_config
-    alone = [ids[0] for ids in config.bad_words_ids or () if len(ids) == 1]
+    bad_ids = [ids[0] for ids in config.bad_words_ids or () if len(ids) == 1]
     return GenerationDefaults(
         ends=frozenset(_as_list(config.eos_token_id)),
-        forbidden=tuple(sorted({*alone, *_as_list(config.suppress_tokens)})),
+        forbidden=tuple(sorted({*bad_ids, *_as_list(config.suppress_tokens)})),
         first=config.forced_bos_token_id if network.config.is_encoder_decoder else None,
     )
 
@@ -91,12 +91,13 @@ def generate(
             with torch.inference_mode():
                 fixed = {"encoder_outputs": network.get_encoder()(**fixed)}
     cache = None
-    read: list[int] = []
+    all_ids: list[int] = []
 
     def scores(new_ids: Sequence[int]) -> Tensor:
         nonlocal cache
-        read.extend(new_ids)
-        given = {name: torch.tensor([new_ids if context is None else read], device=network.device), **fixed}
+        all_ids.extend(new_ids)
+        step_ids = torch.tensor([new_ids if context is None else all_ids], device=network.device)
+        given = {name: step_ids, **fixed}
         with without_autocast(network.device), context() if context else nullcontext():
             output = network(**given, past_key_values=cache, use_cache=context is None)
         cache = output.past_key_values if context is None else None
@@ -144,7 +145,7 @@ def sampling_probabilities(
     the remaining probabilities are scaled to sum to 1. Temperature 0 keeps only the most likely token.
 
     Args:
-        scores: [vocabulary], the model's, before the softmax.
+        scores: [vocabulary], the model's scores before the softmax.
         defaults: its `forbidden` tokens get probability 0, its `first` token 1 at position 1.
         place: the position of the token, from 0; a decoder's start token has position 0.
 
@@ -186,17 +187,17 @@ def next_tokens(
         written: the number of generated tokens at the end.
         end: the token that ended the text; it is not part of the inputs.
     """
-    read = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
+    input_ids = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
     with torch.inference_mode(), without_autocast(network.device):
         logits = network(**{**inputs, "use_cache": False}).logits[0].float().cpu()
     return next_predictions(
-        logits, read, tokenizer.readable, generation_defaults(network), writing, written, end
+        logits, input_ids, tokenizer.readable, generation_defaults(network), writing, written, end
     )
 
 
 def next_predictions(
     logits: Tensor,
-    read: Sequence[int],
+    input_ids: Sequence[int],
     readable: Callable[[int], str],
     defaults: GenerationDefaults,
     writing: Writing | None,
@@ -207,16 +208,16 @@ def next_predictions(
 
     Args:
         logits: [token, vocabulary], the scores of each token's next token.
-        read: the ids of these tokens.
+        input_ids: the ids of these tokens.
         readable: returns the readable text of a token id.
         writing, written, end: as for `next_tokens`.
     """
-    ids = read if end is None else [*read, end]
+    ids = input_ids if end is None else [*input_ids, end]
     predictions = []
     for position, scores in enumerate(logits):
         following = position + 1
         probabilities = shares = scores.softmax(-1)
-        if writing is not None and following >= len(read) - written:
+        if writing is not None and following >= len(input_ids) - written:
             shares = sampling_probabilities(scores, writing, defaults, following)
         actual = _candidate(readable, ids[following], probabilities, shares) if following < len(ids) else None
         predictions.append(Prediction(position, "next", _likeliest(readable, probabilities, shares), actual))

@@ -16,15 +16,8 @@ from transformers import PreTrainedModel
 
 from attnviz.capture import forward, vectors
 from attnviz.capture.generation import generate, generation_defaults, masked_tokens, next_tokens
-from attnviz.capture.inspection import AttentionLayer, inspected
-from attnviz.capture.model import (
-    Model,
-    ModelInput,
-    Outcomes,
-    Prediction,
-    Writing,
-    variant_elements,
-)
+from attnviz.capture.inspection import AttentionLayer, inspect_layers
+from attnviz.capture.model import Model, ModelInput, Outcomes, Prediction, Writing, variant_elements
 from attnviz.capture.network import expects, vocabulary_rows
 from attnviz.capture.recorder import records_vectors
 from attnviz.capture.selection import EVERYTHING, Selection
@@ -35,12 +28,12 @@ from attnviz.models.config import tokens_with_weights
 from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Token, Trace
 
-LIKELIEST = Writing(tokens=40)
+GREEDY = Writing(tokens=40)
 """The generation settings of an encoder–decoder without a target."""
 
 _MAX_CACHED = 32  # inputs with generated tokens, which a trace and its predictions share
 _SAMPLE = 11  # tokens in the sample input for the check of a model
-_SAMPLE_OF_A_DECODER = 7
+_SAMPLE_TARGET = 7
 
 _STARTS_WITH_END = {"mbart", "plbart"}
 """Families whose decoder begins with the last token of the text."""
@@ -77,7 +70,7 @@ class HuggingFaceModel(Model):
     """A loaded text model, safe to share among threads.
 
     Args:
-        network: as `open_network` returns it; not shared.
+        network: a result of `open_network` that no other model uses.
         original: the caller's model object, if `network` is a second tree of its modules; inspected once.
 
     Raises:
@@ -121,7 +114,7 @@ class HuggingFaceModel(Model):
         """Return the input tokens of the model, or of its encoder; errors as `TextTokenizer.tokenized`."""
         given = self._supported(text)
         if given.ids is not None:
-            return self.tokenizer.of_ids(given.ids)[-1]
+            return self.tokenizer.tokens_of_ids(given.ids)[-1]
         return self.tokenizer.tokens(given.text, given.second)
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
@@ -220,7 +213,7 @@ class HuggingFaceModel(Model):
         return tuple(self.tokenizer.readable(number) for number in ids)
 
     def _inspected(self, original: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:
-        return inspected(self.network, self._sample(), self.entry, original)
+        return inspect_layers(self.network, self._sample(), self.entry, original)
 
     def _blocks(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> tuple[Block, ...]:
         selection.check(self._sizes(tokenized))
@@ -237,7 +230,7 @@ class HuggingFaceModel(Model):
         return [(layer.layer, layer.heads, lengths[layer.kind][0]) for layer in self.layers]
 
     def _takes_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:
-        """Return whether queries and keys are stored in place of weights.
+        """Return whether queries and keys are stored instead of weights.
 
         Raises:
             ModelNotSupported: vectors are requested together with edits.
@@ -311,7 +304,7 @@ class HuggingFaceModel(Model):
             encoded = self.tokenizer.tokenized(given.text, given.second)
             tokenized = TokenizedInput(encoded.tokens, encoded.type_ids, given.text, given.second)
         else:
-            text, tokens = self.tokenizer.of_ids(given.ids)
+            text, tokens = self.tokenizer.tokens_of_ids(given.ids)
             tokenized = TokenizedInput(tokens, (0,) * len(tokens), text)
         self._check_rows(tokenized.source)
         if not self._paired:
@@ -322,7 +315,7 @@ class HuggingFaceModel(Model):
             return replace(tokenized, target=(start, *tokenized.source[:-1]), target_text=tokenized.text)
         if given.target is None:
             tokenized = replace(tokenized, target=(self._start(),), target_text="")
-            return self._written(tokenized, given.writing or LIKELIEST, edits)
+            return self._written(tokenized, given.writing or GREEDY, edits)
         # The target without its end token, shifted by one: the decoder never reads the end token.
         target = self.tokenizer.tokens(given.target, target=True)
         self._check_rows(target)
@@ -332,7 +325,7 @@ class HuggingFaceModel(Model):
         return tokenized if given.writing is None else self._written(tokenized, given.writing, edits)
 
     def _check_rows(self, tokens: tuple[Token, ...]) -> None:
-        """Raise if a token has no embedding, as when a tokenizer was extended after training."""
+        """Raise if a token has no embedding, for example if the tokenizer was extended after training."""
         rows = vocabulary_rows(self.network)
         unknown = next((token for token in tokens if token.id >= rows), None)
         if unknown is not None:
@@ -346,8 +339,8 @@ class HuggingFaceModel(Model):
         """Return the input with the tokens that the decoder generates, without the end token."""
         if self._expects != "next":
             raise ModelNotSupported(
-                f"{quoted(self.name)} has no language-model head to generate with. Give its decoder a "
-                "text to read (a target)."
+                f"{quoted(self.name)} has no language-model head to generate with. Pass a text for its "
+                "decoder: target=…."
             )
         before = tokenized.target or tokenized.source
         limit = self.entry.token_limit
@@ -365,9 +358,9 @@ class HuggingFaceModel(Model):
         end = ids.pop() if ids and ids[-1] in ends else None
         tokenized = replace(tokenized, writing=writing, written=len(ids), end=end)
         if self._paired:
-            text, tokens = self.tokenizer.written(tokenized.target_text or "", before, ids)
+            text, tokens = self.tokenizer.append_tokens(tokenized.target_text or "", before, ids)
             return replace(tokenized, target=tokens, target_text=text)
-        text, tokens = self.tokenizer.written(tokenized.text, before, ids)
+        text, tokens = self.tokenizer.append_tokens(tokenized.text, before, ids)
         return replace(tokenized, source=tokens, text=text, type_ids=(*tokenized.type_ids, *(0 for _ in ids)))
 
     def _start(self) -> Token:
@@ -403,12 +396,12 @@ class HuggingFaceModel(Model):
         return {name: numbers.to(self.network.device) for name, numbers in inputs.items()}
 
     def _sample(self) -> Mapping[str, Tensor]:
-        """Return a sample input for the check of the model; its first ids are often special, and omitted."""
+        """Return a sample input to check the model; the first ids, which are often special, are omitted."""
         last = self.network.config.vocab_size - 1
         rows = torch.linspace(last // 2, last, _SAMPLE, device=self.network.device).long()
         inputs = {"input_ids": rows[None]}
         if self._paired:
-            inputs["decoder_input_ids"] = rows.flip(0)[None, :_SAMPLE_OF_A_DECODER]
+            inputs["decoder_input_ids"] = rows.flip(0)[None, :_SAMPLE_TARGET]
         return inputs
 
 

@@ -78,7 +78,7 @@ def layout(
         return _packed(network, inputs, side)
     if getattr(images, "do_pan_and_scan", False):
         raise ModelNotSupported(
-            "This image processor crops images depending on their content (do_pan_and_scan). Switch it off."
+            "This image processor crops images depending on their content. Set do_pan_and_scan to false."
         )
     boxes = [_crop_box(images, picture) for picture in pictures]
     text_side = side if family == "llava" else isqrt(processor.image_seq_length)
@@ -94,7 +94,7 @@ def _vision_side(settings: Any, name: str) -> int:
         config.pair(settings.vision_config, attribute, name) for attribute in ("image_size", "patch_size")
     )
     if height // rows != width // columns:
-        raise ModelNotSupported(f"The tiles of {name} are not squares of patches.")
+        raise ModelNotSupported(f"The tiles of {name} do not have as many rows as columns of patches.")
     return height // rows
 
 
@@ -124,7 +124,7 @@ def _split(grid: list[list[Patch]], tiles: tuple[int, int]) -> list[list[Patch]]
 def _tiled(
     tiles: Sequence[tuple[int, int]], text_side: int, vision_side: int, boxes: Sequence[Box]
 ) -> Layout:
-    """Return the layout of images in (rows, columns) of tiles, each followed by the whole image.
+    """Return the layout of images that are split into tiles; the whole image follows its tiles.
 
     Args:
         tiles: (rows, columns) per image; (0, 0): only the whole image.
@@ -174,7 +174,7 @@ def encoder_layout(
 
 
 def rotated(images: Any, picture: Image.Image) -> Image.Image:
-    """Return an image, rotated as by Donut's processor so that its longer side fits that of the canvas."""
+    """Return the image, rotated as in Donut's processor if it is wide and the canvas tall, or vice versa."""
     if getattr(images, "do_align_long_axis", False):
         canvas_excess = images.size["width"] - images.size["height"]
         excess = picture.width - picture.height
@@ -210,7 +210,7 @@ def _canvases(images: Any, pictures: Sequence[Image.Image]) -> list[tuple[int, i
 
 
 def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
-    """Return the layout of Qwen: blocks of merge × merge patches become one token (Wang et al. 2024)."""
+    """Return Qwen's layout: each block of merge × merge patches becomes one token (Wang et al. 2024)."""
     vision = settings.vision_config
     merge = vision.spatial_merge_size
     found = Layout([], [])
@@ -236,7 +236,7 @@ def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
 
 
 def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
-    """Return the layout of LLaVA-OneVision: the whole image, then tiles without margins, with row ends."""
+    """Return LLaVA-OneVision's layout: the image, then its tiles without margins, a token after each row."""
     sizes = inputs["image_sizes"]
     found = Layout([], [])
     for picture, (height, width) in enumerate(sizes.tolist()):

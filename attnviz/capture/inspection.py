@@ -1,4 +1,4 @@
-"""Search for a model's attention layers, and comparison with transformers' own attention."""
+"""Find a model's attention layers, and compare their weights with those of transformers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from transformers.pytorch_utils import Conv1D
 
 from attnviz.capture import custom_attention
 from attnviz.capture.arrays import OutputProjection
-from attnviz.capture.network import compute_with
+from attnviz.capture.network import set_attention
 from attnviz.capture.recorder import IMPLEMENTATION, Record, StopForward, attend, recording
 from attnviz.errors import AttentionNotRead, AttnvizError, ModelNotSupported
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
 
 TOLERANCE = 1e-5
-"""The largest difference from transformers' own weights; most families are equal bit by bit."""
+"""The largest difference from transformers' own weights; for most families, they are identical."""
 
 MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
 """The largest difference between two computations of one tensor, relative to its largest absolute value."""
@@ -33,7 +33,7 @@ MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
 _inspections: WeakKeyDictionary[
     PreTrainedModel, tuple[int, list[tuple[AttentionLayer, str | None, str | None]]]
 ] = WeakKeyDictionary()
-"""For each caller's object: a hash of its structure, the layers found, and their module names."""
+"""For each model object of a caller: a hash of its structure, its layers, and their module names."""
 
 _MAX_QUOTED = 200  # characters of a torch error that a message repeats
 
@@ -100,7 +100,7 @@ def _evaluated_projection(output_layer: nn.Module, sample: Tensor | None) -> Ten
     return rows if difference <= MAX_ROUNDING.get(sample.dtype, 0) else None
 
 
-def inspected(
+def inspect_layers(
     network: PreTrainedModel,
     inputs: Mapping[str, Tensor],
     entry: Entry,
@@ -133,7 +133,7 @@ def inspected(
             raise AttentionNotRead(
                 f"{type(network).__name__} has a custom attention, which attnviz cannot read."
             )
-        expected = _by_transformers(network, inputs)
+        expected = _run_transformers(network, inputs)
         others = dict(entry.without_weights)
         layers = tuple(
             AttentionLayer(
@@ -206,7 +206,7 @@ def weights_of(returned: object, kind: Kind) -> Sequence[Tensor]:
 
 
 def returned_weights(returned: object, kind: Kind, entry: Entry) -> Sequence[Tensor]:
-    """Return `weights_of` for layers with weights; some models return other tensors for other layers."""
+    """Return the layers' weights, without the tensors that some models return for layers without weights."""
     found, numbers = weights_of(returned, kind), entry.numbers_of(kind)
     return [found[layer] for layer in numbers] if len(found) > len(numbers) else found
 
@@ -223,22 +223,23 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
     difference = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
     if not difference <= TOLERANCE:  # also true for NaN
         raise AttentionNotRead(
-            f"The recorded queries and keys do not give the weights of {where}: error up to {difference:.1g}."
+            f"The recorded queries and keys do not reproduce the weights of {where}: they differ by up to "
+            f"{difference:.1g}."
         )
 
 
 def refuse_other_modules(
     network: PreTrainedModel, ran: Sequence[nn.Module], layers: Sequence[AttentionLayer]
 ) -> None:
-    """Raise unless the attention modules that ran are those of the inspection.
+    """Raise unless the attention modules that ran are those found by the inspection.
 
     Raises:
         ModelNotSupported: they differ.
     """
     if list(ran) != [layer.module for layer in layers]:
         raise ModelNotSupported(
-            f"{type(network).__name__} ran {len(ran)} attentions, but {len(layers)} when it was loaded. "
-            "attnviz cannot trace a model that skips or adds layers."
+            f"{type(network).__name__} ran {len(ran)} attention modules, but {len(layers)} when it was "
+            "loaded. attnviz cannot trace a model that skips or adds layers."
         )
 
 
@@ -300,8 +301,8 @@ def find_output_layer(
     """Return the linear layer with an attention's W_O, and its input.
 
     This layer is recognized by its input, the concatenated head outputs (Vaswani et al. 2017, section 3.2.2),
-    without a list of module names. (None, None) if no layer has exactly this input: such a model transforms
-    the head outputs first.
+    without a list of module names. Return (None, None) if no layer has exactly this input, because the model
+    transforms the head outputs first.
     """
     concatenated = record.concatenated().float()
     for layer, given in calls:
@@ -313,15 +314,15 @@ def find_output_layer(
     return None, None
 
 
-def _by_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
+def _run_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
     """Return the result of the model with transformers' own attention."""
     if custom_attention.has(network.config.model_type):
         return run(network, inputs)  # it was loaded with its own attention
-    compute_with(network, "eager")
+    set_attention(network, "eager")
     try:
         return run(network, inputs, with_weights=True)
     finally:
-        compute_with(network, IMPLEMENTATION)
+        set_attention(network, IMPLEMENTATION)
 
 
 def _compare_all(

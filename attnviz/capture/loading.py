@@ -35,7 +35,7 @@ their total size exceeds `limits.max_bytes`.
 """
 
 gate = importing.gate
-"""Hold this around any first import of torch or transformers; see `importing.gate`."""
+"""The lock to hold during the first import of torch or transformers; see `importing.gate`."""
 
 OnProgress = Callable[[str, float], None]
 """Called with the current step of `open_model` and its progress, from 0 to 1."""
@@ -54,9 +54,9 @@ def _ignore_progress(step: str, done: float) -> None:
 
 
 def load(name: str) -> Model:
-    """Return the model of that name; concurrent calls wait until it is loaded once.
+    """Return the model of that name; concurrent calls load it only once.
 
-    The first call imports torch (and transformers) and takes some seconds. After it, a server should call
+    The first call imports torch (and transformers) and takes some seconds. Afterwards, a server should call
     `torch.set_num_threads` with half of the cores, and `gc.collect(); gc.freeze()`.
 
     A folder with a changed file is loaded again.
@@ -101,7 +101,7 @@ def open_model(name: str, report: OnProgress = _ignore_progress) -> catalogue.En
     entry = downloaded(name, report)
     report("Loading the weights", _LOADING)
     load(name)
-    report("Ready", 1.0)  # raises if the user has stopped it
+    report("Ready", 1.0)  # raises if the user has cancelled
     allowed.remember(name)
     return entry
 
@@ -110,8 +110,8 @@ def open_model(name: str, report: OnProgress = _ignore_progress) -> catalogue.En
 def borrowed(network: Module, tokenizer: Tokenizer | Processor | None = None) -> Iterator[str]:
     """Yield a name under which attnviz finds the caller's model object inside the block.
 
-    attnviz does not modify the object, but runs its hooks. When the first block begins, this includes two
-    short checks on sample tokens, which are repeated only if the object's structure changes. See
+    attnviz does not modify the object, but runs its hooks. The first block starts with two short forward
+    passes on sample tokens, which are repeated only if the object's structure changes. See
     `capture.borrowed` for supported objects and errors.
     """
     with gate:
@@ -135,7 +135,7 @@ def load_translator(name: str) -> TranslatorModel:
         ModelFilesDamaged: the files are missing or changed.
     """
     if resolve.entry(name).engine != "translator":
-        raise ModelNotSupported(f"{name} reads one text and does not translate it; “translator” does.")
+        raise ModelNotSupported(f"{name} is not a translation model; use “translator”.")
     model = load(name)  # imports torch, if necessary, while it holds `gate`
     from attnviz.capture.translator import TranslatorModel
 
@@ -191,7 +191,7 @@ def _vision_model(name: str) -> VisionModel:
 
     if not isinstance(model, VisionModel):
         raise ModelNotSupported(
-            f"{quoted(name)} reads no images without a text. Give it a text: attnviz.trace(text, model), or "
+            f"{quoted(name)} is not a vision model. Pass a text: attnviz.trace(text, model), or "
             "attnviz.trace(text, model, images=[…]) if it reads both."
         )
     return model
@@ -253,7 +253,7 @@ def in_memory(entry: catalogue.Entry) -> Model | None:
 
 
 def _evict() -> None:
-    """Evict the least recently used models until number and size are within their limits."""
+    """Evict the least recently used models until their number and total size are within the limits."""
     while len(_models) > MAX_MODELS or (
         len(_models) > 1
         and sum(limits.in_memory(entry.parameters or 0, entry.dtype) for entry, _ in _models.values())
@@ -277,7 +277,7 @@ def _open(entry: catalogue.Entry) -> Model:
         return ScratchModel(entry.name, folder, tokenizer_of(entry))
     from attnviz.capture.network import open_network
 
-    if entry.sees:
+    if entry.is_vision_model:
         importing.need_extra("pictures")
         from attnviz.capture.pictures import VisionModel, processor_in
 

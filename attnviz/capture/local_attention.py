@@ -10,12 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-NOTE = "This model computes no weights outside its encoder's sparse pattern; they are shown as masked."
+NOTE = "This model computes only the weights in its encoder's sparse pattern; others are shown as masked."
 REPEATED = (
-    "BigBird's random blocks are always its first block here. The weight of a token in it is the sum "
-    "over all occurrences of this block."
+    "In evaluation mode, each of BigBird's random blocks is its first block. The weight of a token in this "
+    "block is the sum over all its occurrences."
 )
-SUMMARIES = "Rows of its encoder may sum to less than 1: summaries of blocks, not tokens, have the rest."
+SUMMARIES = (
+    "Rows of its encoder may sum to less than 1: summaries of blocks, not shown here, have weights too."
+)
 
 
 def full_weights(config: Any, layers: Sequence[Tensor], returned: Any, tokens: int) -> list[Tensor]:
@@ -67,9 +69,9 @@ def max_full_length(config: Any) -> int:
 
 
 def choose_attention_by_length(network: Any) -> None:
-    """Let a BigBird choose its attention by the length of each text, safely in several threads.
+    """Make BigBird choose its attention by the length of each text, in a thread-safe way.
 
-    In transformers, it replaces its modules permanently at the first short text.
+    In transformers, BigBird replaces its modules permanently at the first short text.
     """
     base, max_length = network.base_model, max_full_length(network.config)
     _set_attention(base, "block_sparse")

@@ -116,9 +116,9 @@ class ModelInput:
             "" if `ids` is given.
         second: a second sentence, for models like BERT that read pairs; or None.
         target: the decoder's input in an encoder–decoder; None: the model generates it.
-        writing: how the decoder continues the text; None: it does not (an encoder–decoder without a target
-            uses greedy decoding).
-        ids: token ids, including special tokens, in place of the text.
+        writing: the generation settings; None: generate no tokens (an encoder–decoder without a target uses
+            greedy decoding).
+        ids: token ids, including special tokens, instead of the text.
         images: the images for a vision-language model: files, their bytes, or Pillow images.
 
     Raises:
@@ -143,7 +143,7 @@ class ModelInput:
 
 
 def as_model_input(text: str | ModelInput) -> ModelInput:
-    """Return a ModelInput, also from a plain text."""
+    """Return the input as a `ModelInput`; a plain text is converted."""
     return ModelInput(text) if isinstance(text, str) else text
 
 
@@ -258,8 +258,8 @@ class Model(ABC):
         name: the name in links and messages.
         dtype: the dtype in which it runs.
         device: the device on which it runs, in torch's notation.
-        weights_alone: the reason why only its weights can be recorded; None: everything can.
-        notes: sentences for each of its traces, such as the path of the model inside the caller's object.
+        weights_alone: the reason why only its weights can be recorded; None: everything can be recorded.
+        notes: notes for each of its traces, such as the path of the model inside the caller's object.
     """
 
     name: str
@@ -312,8 +312,8 @@ class Model(ABC):
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
         """Return the token positions, from 0, with a prediction: of the next token, or of a masked token.
 
-        In an encoder–decoder, they are positions in the decoder's input. Empty without a language-model head
-        and without masked tokens.
+        In an encoder–decoder, they are positions in the decoder's input. The result is empty if the model has
+        no language-model head, or predicts masked tokens and the text has none.
         """
         self.tokens(text)
         return ()
@@ -353,16 +353,16 @@ class Model(ABC):
         given = as_model_input(text)
         for value, is_supported, problem in (
             (given.second, pairs, "reads one text, not two sentences together. Omit the second one."),
-            (given.target, targets, "has no decoder that could read a second text. Omit it."),
+            (given.target, targets, "has no decoder to read a target. Omit the target."),
             (given.writing, writes, "cannot generate text. Trace it without generation."),
-            (given.ids, ids, "reads a text, not token ids. Give it the text."),
+            (given.ids, ids, "reads a text, not token ids. Pass the text."),
             (given.images or None, images, "does not read images together with a text. Omit the images."),
         ):
             if value is not None and not is_supported:
                 raise ModelNotSupported(f"{quoted(self.name)} {problem}")
         return given
 
-    def need_processor(self) -> None:
+    def need_cpu(self) -> None:
         """Raise unless the model runs on the CPU, as the caller's computation requires.
 
         Raises:
@@ -375,13 +375,13 @@ class Model(ABC):
             )
 
     def refuse_prediction(self, position: int | None) -> None:
-        """Raise if a position is given, because this model predicts no tokens.
+        """Raise if a position is given, because this model does not predict tokens.
 
         Raises:
             ModelNotSupported: a position is given.
         """
         if position is not None:
-            raise ModelNotSupported(f"{quoted(self.name)} predicts no tokens. Request its vectors only.")
+            raise ModelNotSupported(f"{quoted(self.name)} does not predict tokens. Request only its vectors.")
 
 
 def _with_type(found: object) -> str:

@@ -1,4 +1,4 @@
-"""Loading of saved transformers models, without remote code or pickles, and only with all weights."""
+"""Load saved transformers models without remote code or pickles; no weights may be missing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from attnviz.capture.recorder import IMPLEMENTATION
 from attnviz.errors import AttentionNotRead, ModelFilesDamaged, ModelNotSupported, quoted
 from attnviz.models import families
 from attnviz.models.catalogue import Expects
-from attnviz.models.config import encodes_alone, shown_config, writes
+from attnviz.models.config import is_lone_encoder, shown_config, writes
 from attnviz.models.limits import BYTES_PER_PARAMETER, DType
 
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
@@ -56,7 +56,7 @@ def open_network(
 
     Args:
         name: its name in messages, which do not reveal its folder; None: the folder's name.
-        weights_alone: load it to return weights only, not to record it.
+        weights_alone: load it only to return its weights, not to record it.
 
     Raises:
         AttentionNotRead: it cannot be recorded.
@@ -83,7 +83,7 @@ def open_network(
             f"Weights are missing in the model {quoted(name)}: {min(missing)}"
             f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}. Save or download it again."
         )
-    if encodes_alone(config):
+    if is_lone_encoder(config):
         network.config.is_encoder_decoder = False
     if custom_attention.has(network.config.model_type) and not weights_alone:
         custom_attention.install_recorders(network)
@@ -100,7 +100,7 @@ def open_network(
     return network
 
 
-def compute_with(network: PreTrainedModel, attention: str) -> None:
+def set_attention(network: PreTrainedModel, attention: str) -> None:
     """Set a model's attention implementation, by its name in transformers."""
     with quiet():  # families without this setting always compute as `eager` does
         network.set_attn_implementation(attention)
@@ -133,7 +133,7 @@ def refuse_rounding(family: str, name: str, dtype: str) -> None:
 
 
 def expects(network: PreTrainedModel) -> Expects | None:
-    """Return which tokens the model's head predicts; None if it has no head for tokens."""
+    """Return the kind of tokens that the model's head predicts; None if it has no language-model head."""
     family, name = network.config.model_type, type(network).__name__
     if name in (_PAIRED.get(family), _NEXT.get(family)):
         return "next"
@@ -141,7 +141,7 @@ def expects(network: PreTrainedModel) -> Expects | None:
 
 
 def vocabulary_rows(network: PreTrainedModel) -> int:
-    """Return the number of embeddings; adapters and quantized tables have no `weight` to count."""
+    """Return the number of embeddings, without reading `weight`, which adapters and quantized tables lack."""
     rows = getattr(network.get_input_embeddings(), "num_embeddings", None)
     return rows if isinstance(rows, int) else int(network.config.vocab_size)
 
@@ -149,7 +149,7 @@ def vocabulary_rows(network: PreTrainedModel) -> int:
 def _with_head(config: PreTrainedConfig) -> Any:
     """Return the Auto class of transformers for a model with its saved head."""
     family, saved = config.model_type, config.architectures or ()
-    if encodes_alone(config):
+    if is_lone_encoder(config):
         return AutoModelForTextEncoding
     if config.is_encoder_decoder and family in _PAIRED and writes(saved):
         return AutoModelForSeq2SeqLM

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from attnviz.capture import forward, image_grids
 from attnviz.capture.custom_attention import Arguments, Reader, recording_hook
 from attnviz.capture.generation import GenerationDefaults, generation_defaults
-from attnviz.capture.huggingface import LIKELIEST
+from attnviz.capture.huggingface import GREEDY
 from attnviz.capture.inspection import compare, refuse_other_modules, run, weights_of, without_autocast
 from attnviz.capture.model import ModelInput, Writing
 from attnviz.capture.network import vocabulary_rows
@@ -41,7 +41,7 @@ class PictureReader(VisionLanguageModel):
     encoder the kind "vision".
     """
 
-    _weights_on_request = True  # TrOCR's modules return weights on demand
+    _weights_on_request = True  # TrOCR's modules return weights only on request
 
     def _prepare(self) -> None:
         settings: Any = self.network.config
@@ -55,8 +55,8 @@ class PictureReader(VisionLanguageModel):
         self._encoder_config = settings.encoder if self._paired else settings.vision_config
         self._start = self.tokenizer.special(self._start_id(settings))
         for module in self.network.modules():
-            if (read := _READERS.get(type(module).__name__)) is not None:
-                module.register_forward_hook(recording_hook(read), with_kwargs=True)
+            if (reader := _READERS.get(type(module).__name__)) is not None:
+                module.register_forward_hook(recording_hook(reader), with_kwargs=True)
 
     def _start_id(self, settings: Any) -> int:
         """Return the decoder's start token."""
@@ -76,17 +76,17 @@ class PictureReader(VisionLanguageModel):
         found = generation_defaults(self.network)
         return found if self._paired else found._replace(ends=frozenset({settings.text_config.sep_token_id}))
 
-    def _given(self, text: str | ModelInput) -> ModelInput:
+    def _check_input(self, text: str | ModelInput) -> ModelInput:
         given = self.supported(text, writes=True, images=True)
         if len(given.images) != 1:
             raise ModelNotSupported(
-                f"{quoted(self.name)} reads one image. Give it one: attnviz.trace(text, model, images=[…])."
+                f"{quoted(self.name)} reads one image. Pass one: attnviz.trace(text, model, images=[…])."
             )
         if given.text.strip():
             return given
-        return replace(given, text="", writing=given.writing or LIKELIEST)
+        return replace(given, text="", writing=given.writing or GREEDY)
 
-    def _read(self, given: ModelInput) -> PreparedInput:
+    def _prepare_input(self, given: ModelInput) -> PreparedInput:
         picture = image_grids.rotated(self._processor, upright(opened(given.images[0])))
         pixels: Tensor = self._processor(picture, return_tensors="pt")["pixel_values"]
         special, patches = image_grids.encoder_layout(
@@ -112,19 +112,21 @@ class PictureReader(VisionLanguageModel):
         }
         return PreparedInput(inputs, given.text, tokens, [patches], (as_png(picture),), source=source)
 
-    def _written(self, read: PreparedInput, writing: Writing) -> PreparedInput:
+    def _generate(self, prepared: PreparedInput, writing: Writing) -> PreparedInput:
         if not self._paired:
-            return super()._written(read, writing)
+            return super()._generate(prepared, writing)
         network: Any = self.network
         with torch.inference_mode(), without_autocast(network.device):  # once for all steps
-            encoded = network.encoder(read.inputs["pixel_values"])
-        found = super()._written(replace(read, inputs={**read.inputs, "encoder_outputs": encoded}), writing)
-        return replace(found, inputs={**read.inputs, self._text_input: found.inputs[self._text_input]})
+            encoded = network.encoder(prepared.inputs["pixel_values"])
+        found = super()._generate(
+            replace(prepared, inputs={**prepared.inputs, "encoder_outputs": encoded}), writing
+        )
+        return replace(found, inputs={**prepared.inputs, self._text_input: found.inputs[self._text_input]})
 
     def _sample(self) -> dict[str, Any]:
-        read, rows = super()._sample(), vocabulary_rows(self.network)
+        sample, rows = super()._sample(), vocabulary_rows(self.network)
         ids = torch.linspace(rows // 2, rows - 1, _SAMPLE, device=self.network.device).long()
-        return {**read, self._text_input: ids[None]}
+        return {**sample, self._text_input: ids[None]}
 
     def _vision_encoder(self) -> nn.Module:
         network: Any = self.network
@@ -134,22 +136,23 @@ class PictureReader(VisionLanguageModel):
     def _compare(self, records: Mapping[Kind, Sequence[Record]], expected: object) -> None:
         if "vision" not in records:
             self.notes = (ENCODER_NOT_SHOWN,)
-        for kind, of_kind in records.items():
-            for number, record in enumerate(of_kind, 1):
+        for kind, kind_records in records.items():
+            for number, record in enumerate(kind_records, 1):
                 compare(record, record.weights, f"{type(self.network).__name__}, {kind} layer {number}")
             is_vision = kind == "vision"
             # transformers returns no weights of BLIP's decoder, but its modules do.
-            own = [record.weights for record in of_kind]
+            own = [record.weights for record in kind_records]
             returned = (
                 weights_of(expected, "encoder" if is_vision else kind) if is_vision or self._paired else own
             )
-            self._compare_with(of_kind, returned, len(returned) if is_vision else self.entry.decoder_layers)
+            layers = len(returned) if is_vision else self.entry.decoder_layers
+            self._compare_with(kind_records, returned, layers)
 
-    def _blocks(self, read: PreparedInput, selection: Selection) -> tuple[Block, ...]:
+    def _blocks(self, prepared: PreparedInput, selection: Selection) -> tuple[Block, ...]:
         selection.refuse_vectors(self.name)
         layers = [*self._layers.values()]
         selection.check(
-            [(layer.layer, layer.heads, len(read.tokens)) for layer in layers if layer.kind != "vision"]
+            [(layer.layer, layer.heads, len(prepared.tokens)) for layer in layers if layer.kind != "vision"]
         )
         complete = selection.heads is None and selection.queries is None
         is_selected = [
@@ -162,15 +165,15 @@ class PictureReader(VisionLanguageModel):
             return record.of(selection.heads, selection.queries)
 
         with recording(None, trim) as records, torch.inference_mode():
-            run(self.network, self._without_cache(read.inputs), with_weights=True)
+            run(self.network, self._without_cache(prepared.inputs), with_weights=True)
         refuse_other_modules(self.network, [record.module for record in records], layers)
         blocks = forward.recorded_blocks(
             self.network,
             [layer for layer, keeps in zip(layers, is_selected, strict=True) if keeps],
             [record for record, keeps in zip(records, is_selected, strict=True) if keeps],
-            read.tokens,
+            prepared.tokens,
             selection,
-            source=read.source,
+            source=prepared.source,
         )
         return tuple(sorted(blocks, key=lambda block: block.kind == "vision"))
 
@@ -183,7 +186,7 @@ def _trocr(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 
 
 def _blip_text(module: Any, inputs: Arguments, weights: Tensor) -> Record:
-    """BLIP's decoder: as TrOCR's (Li et al. 2022)."""
+    """BLIP's decoder: like TrOCR's (Li et al. 2022)."""
     projections, source = (module.query, module.key, module.value), inputs.get("encoder_hidden_states")
     mask = inputs.get("attention_mask" if source is None else "encoder_attention_mask")
     heads, scale = module.num_attention_heads, module.attention_head_size**-0.5
@@ -212,7 +215,7 @@ def _text_record(
 def _blip_vision(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """BLIP's encoder: scaled dot products of patches."""
     query, key, value = (
-        split_heads(trim, module.num_heads) for trim in module.qkv(inputs["hidden_states"]).chunk(3, dim=-1)
+        split_heads(part, module.num_heads) for part in module.qkv(inputs["hidden_states"]).chunk(3, dim=-1)
     )
     return Record(module, query, key, value, None, module.scale, None, weights)
 

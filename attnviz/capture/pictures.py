@@ -22,7 +22,7 @@ from transformers.models.siglip.image_processing_pil_siglip import SiglipImagePr
 from transformers.models.vit.image_processing_pil_vit import ViTImageProcessorPil
 
 from attnviz.capture.forward import blocks
-from attnviz.capture.inspection import inspected
+from attnviz.capture.inspection import inspect_layers
 from attnviz.capture.model import Model, ModelInput
 from attnviz.capture.selection import EVERYTHING, Selection
 from attnviz.errors import ModelFilesDamaged, ModelNotSupported, UnreadablePicture, quoted
@@ -72,11 +72,12 @@ class VisionModel(Model):
     """A loaded vision model, safe to share among threads.
 
     Args:
-        network: as `open_network` returns it; not shared.
+        network: a result of `open_network` that no other model uses.
         original: the caller's model object, if `network` is a second tree of its modules; inspected once.
 
     Raises:
-        ModelNotSupported: its attention cannot be recorded exactly, or the processor returns another size.
+        ModelNotSupported: its attention cannot be recorded exactly, or the processor returns images
+            of another size.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class VisionModel(Model):
         self._patch = config.pair(network.config, "patch_size", entry.name)
         assert entry.grid is not None  # noqa: S101 - a vision model; for the type checker
         self._tokens = patch_tokens(entry.grid, entry.special)
-        self._layers = inspected(self.network, self._inputs(Image.linear_gradient("L")), entry, original)
+        self._layers = inspect_layers(self.network, self._inputs(Image.linear_gradient("L")), entry, original)
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """Return the special tokens and the patches, which are the same for every image."""
@@ -108,7 +109,7 @@ class VisionModel(Model):
         edits: Edits = (),  # noqa: ARG002 - same signature as for every model
         selection: Selection = EVERYTHING,  # noqa: ARG002 - as above
     ) -> NoReturn:
-        """Raise: the model reads images, not text.
+        """Raise an error, because the model reads images, not text.
 
         Raises:
             ModelNotSupported: always.
@@ -122,7 +123,7 @@ class VisionModel(Model):
         variants: Sequence[Edits],  # noqa: ARG002 - same signature as for every model
         position: int | None = None,  # noqa: ARG002 - as above
     ) -> NoReturn:
-        """Raise: the model reads images, not text."""
+        """Raise an error, because the model reads images, not text."""
         self.trace(text)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
@@ -133,16 +134,14 @@ class VisionModel(Model):
         """Trace one forward pass over an image, resized as in the model's training.
 
         Args:
-            picture: a Pillow image, or a file of one of `PICTURE_FORMATS`, or its bytes.
+            picture: a Pillow image, or the path or the bytes of a file in one of `PICTURE_FORMATS`.
 
         Raises:
             UnreadablePicture: it is not an image, exceeds `MAX_BYTES` or `MAX_PIXELS`, or cannot be opened.
         """
         inputs = self._inputs(opened(picture))
         return Trace(
-            model=self.name,
-            text=name,
-            blocks=blocks(self.network, self._layers, inputs, self._tokens),
+            model=self.name, text=name, blocks=blocks(self.network, self._layers, inputs, self._tokens)
         )
 
     def prepared(self, picture: Picture) -> PreparedPicture:
@@ -164,12 +163,12 @@ class VisionModel(Model):
             actual, expected = (f"{height} × {width}" for height, width in (pixels.shape[2:], self._size))
             raise ModelNotSupported(
                 f"The image processor of {quoted(self.name)} returns images of {actual} pixels, but "
-                f"the model takes {expected}. Use the processor that was saved with the model."
+                f"the model expects {expected}. Use the processor that was saved with the model."
             )
         return {"pixel_values": pixels.to(self.network.device, self.network.dtype)}
 
     def _prepared(self, picture: Image.Image, **changed: bool) -> Tensor:
-        """Return [1, colour, row, column] from transformers' own processor, without some of its steps."""
+        """Return the processor's output, [1, colour, row, column], with some of its settings changed."""
         pixels: Tensor = self._processor(picture, return_tensors="pt", **changed)["pixel_values"]
         return pixels
 
@@ -247,6 +246,6 @@ def processor_in(folder: Path, name: str) -> BaseImageProcessor:
         processor: BaseImageProcessor = _PROCESSORS[kind].from_dict(settings)
     except (ValueError, TypeError) as error:
         raise ModelFilesDamaged(
-            f"{config.OF_PICTURES[-1]} of {quoted(name)} has invalid values. Save or download it again."
+            f"{config.IMAGE_PROCESSOR_FILES[-1]} of {quoted(name)} has invalid values. Save it again."
         ) from error
     return processor

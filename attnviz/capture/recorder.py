@@ -15,7 +15,7 @@ from transformers.masking_utils import eager_mask
 
 from attnviz.capture.vectors import Bias, MaskRule, fast_attention
 from attnviz.errors import AttentionNotRead, ModelNotSupported
-from attnviz.interventions.changes import attended
+from attnviz.interventions.changes import attend_with_edits
 
 IMPLEMENTATION = "attnviz"
 """The `attn_implementation` of a model that is recorded."""
@@ -73,7 +73,7 @@ class Record(NamedTuple):
         return self._replace(**{name: each.clone() for name, each in views.items()})
 
     def without_tensors(self) -> Record:
-        """Return a record of only the module."""
+        """Return the record without its tensors."""
         empty = self.query.new_empty(0)
         return Record(self.module, empty, empty, empty, None, self.scale, None, empty)
 
@@ -117,8 +117,8 @@ class Record(NamedTuple):
 
 def per_head(groups: Tensor, heads: int) -> Tensor:
     """Repeat keys or values, [batch, group, token, d_head], to one per head."""
-    each = heads // groups.shape[1]  # grouped-query attention: one key serves several heads
-    return groups.repeat_interleave(each, dim=1) if each > 1 else groups
+    repeats = heads // groups.shape[1]  # grouped-query attention: several heads share one key
+    return groups.repeat_interleave(repeats, dim=1) if repeats > 1 else groups
 
 
 class StopForward(Exception):
@@ -160,7 +160,7 @@ def recording(
         end: stop the forward pass after this many modules: later computations (for instance, the
         probabilities of all tokens) do not change the weights. None: do not stop it.
         trim: trims a record before it is stored, given the module's number in the pass.
-        vectors: let the model use PyTorch's fast attention, and record rules in place of masks and biases.
+        vectors: let the model use PyTorch's fast attention, and record rules instead of masks and biases.
     """
     records: list[Record] = []
     before = _recording.set(Recording(records, end, trim, vectors))
@@ -178,7 +178,7 @@ def is_recording() -> bool:
 
 
 def records_vectors() -> bool:
-    """Return whether this thread is recording vectors, with rules in place of masks and biases."""
+    """Return whether this thread is recording vectors, with rules instead of masks and biases."""
     return (current := _recording.get()) is not None and current.vectors
 
 
@@ -286,7 +286,7 @@ def _recorded_attention(
         output = attend_fast(module, query, key, value, attention_mask, scale, bias, softcap, s_aux)
         return output.transpose(1, 2).contiguous(), None
     weights = attend(query, key, attention_mask, scale, bias, softcap, s_aux)
-    weights, output = attended(module, weights, per_head(value, query.shape[1]), attention_mask)
+    weights, output = attend_with_edits(module, weights, per_head(value, query.shape[1]), attention_mask)
     add_record(Record(module, query, key, value, attention_mask, scale, bias, weights, softcap, s_aux))
     return output.transpose(1, 2).contiguous(), weights
 

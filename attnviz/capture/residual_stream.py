@@ -32,15 +32,15 @@ TOLERANCE = 1e-5
 
 _MAX_RESIDUAL = 1e-4  # the same for an output, which is a sum of many contributions
 _NO_LOGITS = (
-    "There are no logits to decompose: the model has none here, or computes them with several matrices. "
-    "Its output can be decomposed."
+    "There are no logits to decompose: this stack has none, or the model computes them with several "
+    "matrices. Its output can be decomposed instead."
 )
 _NOT_EXACT = "An exact decomposition is not possible."
 
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """One token's output as a sum; each norm is linearized by keeping its divisor fixed.
+    """One token's output as a sum of contributions; each norm is linearized by keeping its divisor fixed.
 
     Every linear function of the output is a sum over the same parts: for any `direction` [d_model],
     `output @ direction` is the sum of all `part.vectors @ direction` (Elhage et al. 2021, direct logit
@@ -78,12 +78,12 @@ class Decomposition:
 
 @dataclass(frozen=True, eq=False)
 class LogitLens:
-    """A token's predictions, if its vector were unembedded after each layer (logit lens).
+    """A token's logits when its vector is unembedded after each layer (logit lens).
 
     Attributes:
         tokens, place: as in `Decomposition`.
         logits: [layer + 1, vocabulary], after the embeddings, the first layer, …, and the last layer (the
-            model's own). A final norm is applied after each layer.
+            model's own). The model's final norm, if any, is applied before each unembedding.
     """
 
     tokens: tuple[Token, ...]
@@ -124,7 +124,7 @@ def decomposition(
 
     Raises:
         AttnvizError: the text is invalid or too long, or there is no such token or output.
-        ModelNotSupported: the model applies other operations to a token's vector than additions and norms.
+        ModelNotSupported: the model applies operations other than additions and norms to a token's vector.
     """
     recorded = _recorded(model, text, kind)
     tokens, width = recorded.blocks[0].query_tokens, recorded.output.shape[-1]
@@ -132,20 +132,21 @@ def decomposition(
     numbers = width * sum(block.weights[:, 0].size for block in recorded.blocks)
     if numbers > MAX_ELEMENTS:
         raise AttnvizError(
-            f"The parts have {numbers:,} numbers; the limit is {MAX_ELEMENTS:,}. Shorten the text."
+            f"The decomposition has {numbers:,} elements; the limit is {MAX_ELEMENTS:,}. Shorten the text."
         )
     parts, output = decompose(recorded.stream(place), place), owned(recorded.output[place])
     total = np.sum([part.vectors.reshape(-1, width).sum(axis=0) for part in parts], axis=0)
     residual = float(np.abs(total - output).max())
     if not residual <= _MAX_RESIDUAL * max(1.0, float(np.abs(output).max())):
         raise ModelNotSupported(
-            f"The sum of the parts in {quoted(model.name)} is off by {residual:.1g}. {_NOT_EXACT}"
+            f"The contributions in {quoted(model.name)} do not add up to its output: they differ by "
+            f"{residual:.1g}. {_NOT_EXACT}"
         )
     return Decomposition(tokens, place, output, parts, residual, _unembedding(recorded))
 
 
 def residual_stream(model: Model, text: str | ModelInput, place: int, kind: Kind) -> ResidualStream:
-    """Return the history of one token's vector; arguments and errors as for `decomposition`."""
+    """Return one token's residual stream; arguments and errors as for `decomposition`."""
     return _recorded(model, text, kind).stream(place)
 
 
@@ -196,7 +197,7 @@ class _Recorded(NamedTuple):
     logits: Tensor | None
 
     def stream(self, place: int) -> ResidualStream:
-        """Reconstruct the history of one token's vector from the inputs and outputs of the calls.
+        """Reconstruct one token's residual stream from the inputs and outputs of the calls.
 
         The input of a norm is the output of the previous norm, or its input (in pre-norm models),
         plus the outputs of linear layers in between.
@@ -227,7 +228,7 @@ class _Recorded(NamedTuple):
         return ResidualStream(owned(start[place]), steps)
 
     def after_each_layer(self, stream: ResidualStream) -> list[Tensor]:
-        """Return a token's vector before each layer, ready for unembedding, without the final output."""
+        """Return a token's vector after the embeddings and each layer but the last, ready for unembedding."""
         added = next(at for at, step in enumerate(stream.steps) if isinstance(step, Addition))
         only_at_the_end = sum(isinstance(step, FrozenNorm) for step in stream.steps[added:]) == 1
         found, vector = [], stream.embeddings
@@ -275,7 +276,7 @@ class _Recorded(NamedTuple):
 
     def _refusal(self) -> ModelNotSupported:
         return ModelNotSupported(
-            f"{quoted(self.name)} applies other operations to a token’s vector than norms and additions of "
+            f"{quoted(self.name)} applies operations to a token’s vector other than norms and adding the "
             f"outputs of attention and feed-forward networks. {_NOT_EXACT}"
         )
 
@@ -286,12 +287,12 @@ def _recorded(model: Model, text: str | ModelInput, kind: Kind | None) -> _Recor
             f"{quoted(model.name)} runs in {model.dtype}, which rounds too much for an exact "
             f"decomposition. Omit {model.dtype}, or call model.float()."
         )
-    model.need_processor()
+    model.need_cpu()
     model.need_vectors()
     trace, outcomes = model.trace(text), model.outcomes(text, [()])
     kind = kind or ("decoder" if any(block.kind == "decoder" for block in trace.blocks) else "encoder")
     if kind == "cross":
-        raise AttnvizError("Cross-attention contributes to the decoder’s output. Decompose that one.")
+        raise AttnvizError("Cross-attention contributes to the decoder’s output. Decompose the decoder.")
     blocks = trace.of_kind(kind)
     if kind == "decoder":
         blocks = tuple(block for block in trace.blocks if block.kind != "encoder")  # in execution order
@@ -337,7 +338,7 @@ def _stack_copy(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Calla
     if isinstance(model, StorytellerModel):
         network = copy_with_shared_tensors(model.storyteller.model)
         return network, network, lambda: network(ids["decoder"])
-    raise ModelNotSupported("This model reads no text.")
+    raise ModelNotSupported("This model does not read text.")
 
 
 def _unembedding(recorded: _Recorded) -> _Unembedding | None:
@@ -363,7 +364,7 @@ def _unembedding(recorded: _Recorded) -> _Unembedding | None:
     for added in (
         getattr(last, "bias", None),
         getattr(network, "final_logits_bias", None),
-    ):  # the second: BART's
+    ):  # BART has the second
         bias = bias if added is None else bias + added.detach().flatten()
     plain = output @ weight.T
     scale = ((logits - bias) * plain).sum() / plain.square().sum()  # 1, or T5's 1 / √d_model

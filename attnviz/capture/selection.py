@@ -74,7 +74,7 @@ class Selection:
                 is_range = [*indices] == [*range(len(indices))]
                 listed = f"0 to {len(indices) - 1}" if is_range else joined([*map(str, indices)])
                 raise InvalidTrace(
-                    f"{name} has {missing[0]}; counted from 0, as in Python, there are {listed}."
+                    f"{name} contains {missing[0]}; valid indices, counted from 0, are {listed}."
                 )
 
     def tokens(self, queries: tuple[Token, ...]) -> tuple[Token, ...]:
@@ -82,7 +82,7 @@ class Selection:
         return queries if self.queries is None else tuple(queries[place] for place in self.queries)
 
     def refuse_vectors(self, model: str) -> None:
-        """Raise for a model with weights that cannot be computed from queries, keys and rules.
+        """Refuse `store="vectors"` for a model with weights that cannot be computed from queries and keys.
 
         Raises:
             ModelNotSupported: `store` is "vectors".
@@ -112,9 +112,7 @@ def selection(
         raise AttnvizError(f"max_weight_bytes must be 0 or more, not {limit}.")
     chosen = {"layers": layers, "heads": heads, "queries": queries}
     return Selection(
-        **{name: _numbers(given, name) for name, given in chosen.items()},
-        store=store,
-        max_weight_bytes=limit,
+        **{name: _numbers(given, name) for name, given in chosen.items()}, store=store, max_weight_bytes=limit
     )
 
 

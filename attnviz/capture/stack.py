@@ -1,4 +1,4 @@
-"""The layers of a model as a function of its word embeddings, which can then be changed."""
+"""A model's layers as a function of its word embeddings, which can be changed."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def stack_of(model: Model, text: str | ModelInput) -> Stack:
         ModelNotSupported: the model does not take word embeddings as input, or its output for them differs
             from that for the tokens.
     """
-    model.need_processor()
+    model.need_cpu()
     if as_model_input(text).second is not None:
-        raise ModelNotSupported("One text is needed here, not two sentences together. Omit the second one.")
+        raise ModelNotSupported("This computation requires one text. Omit the second sentence.")
     if isinstance(model, HuggingFaceModel):
         return _from_transformers(model, text)
     if isinstance(model, ScratchModel):
@@ -97,7 +97,7 @@ def stack_of(model: Model, text: str | ModelInput) -> Stack:
         return _from_translator(model, text)
     if isinstance(model, StorytellerModel):
         return _from_storyteller(model, text)
-    raise ModelNotSupported("This model reads no text, so no word can be removed.")
+    raise ModelNotSupported("This model does not read text, so no word can be removed.")
 
 
 def _from_transformers(model: HuggingFaceModel, text: str | ModelInput) -> Stack:

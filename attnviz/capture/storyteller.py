@@ -58,38 +58,38 @@ class StorytellerModel(Model):
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
         """Trace one forward pass over a text and the generated words; see `Model.trace`."""
-        read = self._read(text, edits)
-        steps = self.storyteller.steps(torch.tensor(read.ids), [edits] if edits else ())
+        prepared = self._prepare_input(text, edits)
+        steps = self.storyteller.steps(torch.tensor(prepared.ids), [edits] if edits else ())
         return Trace(
             model=self.name,
-            text=read.text,
-            written=read.written,
+            text=prepared.text,
+            written=prepared.written,
             blocks=selection.of(
-                self_attention("decoder", steps.layers, read.tokens, self._projections), self.name
+                self_attention("decoder", steps.layers, prepared.tokens, self._projections), self.name
             ),
             edits=tuple(str(edit) for edit in edits),
         )
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
         """Return the predictions after each token; see `Model.predictions`."""
-        read = self._read(text, edits)
-        logits = self.storyteller.steps(torch.tensor(read.ids), [edits] if edits else ()).logits
+        prepared = self._prepare_input(text, edits)
+        logits = self.storyteller.steps(torch.tensor(prepared.ids), [edits] if edits else ()).logits
         return next_predictions(
-            logits, read.ids, VOCABULARY.word, _DEFAULTS, read.writing, read.written, read.end
+            logits, prepared.ids, VOCABULARY.word, _DEFAULTS, prepared.writing, prepared.written, prepared.end
         )
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
         """Return all positions: each token has a next one."""
-        return tuple(range(len(self._read(text).tokens)))
+        return tuple(range(len(self._prepare_input(text).tokens)))
 
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
         """Return the outcome of each variant, with the words that the unedited model generates."""
-        read = self._read(text)
+        prepared = self._prepare_input(text)
         for edits in variants:
-            validate_edits(edits, len(read.tokens), len(read.tokens))
-        ids = torch.tensor(read.ids)
+            validate_edits(edits, len(prepared.tokens), len(prepared.tokens))
+        ids = torch.tensor(prepared.ids)
 
         def run(batch: Sequence[Edits]) -> Outcomes:
             steps = self.storyteller.steps(ids.expand(len(batch), -1), batch)
@@ -104,16 +104,16 @@ class StorytellerModel(Model):
         """Return the words with these ids."""
         return tuple(map(VOCABULARY.word, ids))
 
-    def _read(self, text: str | ModelInput, edits: Edits = ()) -> _Input:
+    def _prepare_input(self, text: str | ModelInput, edits: Edits = ()) -> _Input:
         given = self._supported(text)
-        read = _Input(given.text, reading.tokens(given.text))
+        prepared = _Input(given.text, reading.tokens(given.text))
         if given.writing is not None:
             validate_edits(edits, TOKEN_LIMIT, TOKEN_LIMIT, at_most=True)
-            read = self._written(read, given.writing, edits)
-        validate_edits(edits, len(read.tokens), len(read.tokens))
-        return read
+            prepared = self._generate(prepared, given.writing, edits)
+        validate_edits(edits, len(prepared.tokens), len(prepared.tokens))
+        return prepared
 
-    def _written(self, read: _Input, writing: Writing, edits: Edits) -> _Input:
+    def _generate(self, prepared: _Input, writing: Writing, edits: Edits) -> _Input:
         """Return the input with the generated words, without the end token."""
         so_far: list[int] = []
         before: DecoderOnlySteps | None = None
@@ -126,9 +126,9 @@ class StorytellerModel(Model):
             before = self.storyteller.model(torch.tensor(new_ids), before)
             return before.logits[-1]
 
-        ids = [step.id for step in sample_tokens(scores, read.ids, writing, TOKEN_LIMIT, _DEFAULTS)]
+        ids = [step.id for step in sample_tokens(scores, prepared.ids, writing, TOKEN_LIMIT, _DEFAULTS)]
         end = ids.pop() if ids and ids[-1] == _END else None
-        text, tokens = reading.append_words(read.text, read.tokens, ids)
+        text, tokens = reading.append_words(prepared.text, prepared.tokens, ids)
         return _Input(text, tokens, writing, len(ids), end)
 
     def _supported(self, text: str | ModelInput) -> ModelInput:

@@ -197,7 +197,7 @@ Attend = Callable[..., Tensor]
 class VectorWeights:
     """A layer's weights, [head, query, key], computed on demand in rows as the model's `eager` does.
 
-    They equal the weights that the model used up to rounding: it ran with another kernel.
+    Up to rounding, they equal the weights that the model used: it ran with another kernel.
 
     Attributes:
         query: [head, query, d_head], in the model's dtype and on its device.
@@ -272,11 +272,11 @@ class VectorWeights:
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """An array that is computed when it is read.
+    """An array that is computed on access.
 
     Attributes:
         shape: its shape.
-        compute: returns it as a tensor.
+        compute: a function that returns the array as a tensor.
         item_bytes: bytes per element.
         limit: the largest size of the array, in bytes.
     """
@@ -378,7 +378,7 @@ def fast_attention(
 
 
 def install_bias_rules(network: nn.Module, uses_rules: Callable[[], bool]) -> None:
-    """Let modules that compute T5's or MPNet's bias return a rule instead.
+    """Make modules that compute T5's or MPNet's bias return a rule when rules are used.
 
     The network must not be shared between threads yet.
 

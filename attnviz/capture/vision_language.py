@@ -46,7 +46,7 @@ from attnviz.capture.inspection import (
     without_autocast,
 )
 from attnviz.capture.model import Model, ModelInput, Prediction, Writing
-from attnviz.capture.network import compute_with, quiet, translated_errors
+from attnviz.capture.network import quiet, set_attention, translated_errors
 from attnviz.capture.pictures import opened, upright
 from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
 from attnviz.capture.selection import EVERYTHING, Selection
@@ -55,16 +55,16 @@ from attnviz.errors import AttentionNotRead, ModelNotSupported, TextTooLong, Unr
 from attnviz.interventions.edit import Edits
 from attnviz.models import config
 from attnviz.models.catalogue import Entry
-from attnviz.models.tokenizer import TextTokenizer, nothing_to_read
+from attnviz.models.tokenizer import TextTokenizer, empty_text_error
 from attnviz.trace import Block, Floats, Kind, Patch, Token, Trace
 
 SHOWN_SIDE = 512
 """The largest side, in pixels, of the images in a trace."""
 
-_WITHOUT_RULES = frozenset({"paligemma"})
+_FAMILIES_WITHOUT_RULES = frozenset({"paligemma"})
 """Families that pass a ready-made mask, not a rule, to their decoder."""
 
-_EACH_TOKEN = ("attention_mask", "token_type_ids", "mm_token_type_ids")
+_PER_TOKEN_INPUTS = ("attention_mask", "token_type_ids", "mm_token_type_ids")
 """Processor outputs with one value per token."""
 
 
@@ -93,7 +93,7 @@ class SeparateWeights:
         return (self.parts[0].shape[0], self.starts[-1], self.starts[-1])
 
     def rows(self, head: int, queries: Sequence[int]) -> Floats:
-        """Return [query, key] of one head."""
+        """Return one head's weights of these queries, [query, key]."""
         found = np.zeros((len(queries), self.starts[-1]), np.float32)
         for part, start in zip(self.parts, self.starts, strict=False):
             inside = [at for at, query in enumerate(queries) if 0 <= query - start < part.shape[1]]
@@ -151,7 +151,7 @@ class VisionLanguageModel(Model):
     Blocks of the text decoder have the kind "decoder", those of the vision encoder the kind "vision".
 
     Args:
-        network: as `open_network` returns it; not shared.
+        network: a result of `open_network` that no other model uses.
         processor: the model's transformers processor.
         tokenizer: the tokenizer of its text.
 
@@ -187,7 +187,7 @@ class VisionLanguageModel(Model):
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
         """Return the tokens of the text and the images."""
-        return self._read(self._given(text)).tokens
+        return self._prepare_input(self._check_input(text)).tokens
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
         """Trace one forward pass over the images, the text and the generated tokens.
@@ -199,31 +199,33 @@ class VisionLanguageModel(Model):
         """
         if edits:
             self._refuse_edits()
-        given = self._given(text)
-        read = self._read(given)
+        given = self._check_input(text)
+        prepared = self._prepare_input(given)
         if given.writing is not None:
-            read = self._written(read, given.writing)
+            prepared = self._generate(prepared, given.writing)
         return Trace(
             model=self.name,
-            text=read.text,
-            written=read.written,
-            blocks=self._blocks(read, selection),
-            pictures=read.pictures,
+            text=prepared.text,
+            written=prepared.written,
+            blocks=self._blocks(prepared, selection),
+            pictures=prepared.pictures,
             notes=self.notes,
         )
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """Return the prediction after only the last token, because there may be thousands of tokens."""
+        """Return only the prediction after the last token, because there may be thousands of tokens."""
         if edits:
             self._refuse_edits()
-        given = self._given(text)
-        read = self._read(given)
-        read = read if given.writing is None else self._written(read, given.writing)
+        given = self._check_input(text)
+        prepared = self._prepare_input(given)
+        prepared = prepared if given.writing is None else self._generate(prepared, given.writing)
         with torch.inference_mode():
-            returned: Any = run(self.network, self._without_cache(read.inputs))
-        logits, last = returned.logits[0, -1:].float().cpu(), [read.tokens[-1].id]
-        [found] = next_predictions(logits, last, self.tokenizer.readable, self._defaults(), None, 0, read.end)
-        return (replace(found, position=len(read.tokens) - 1),)
+            returned: Any = run(self.network, self._without_cache(prepared.inputs))
+        logits, last = returned.logits[0, -1:].float().cpu(), [prepared.tokens[-1].id]
+        [found] = next_predictions(
+            logits, last, self.tokenizer.readable, self._defaults(), None, 0, prepared.end
+        )
+        return (replace(found, position=len(prepared.tokens) - 1),)
 
     def outcomes(
         self,
@@ -231,7 +233,7 @@ class VisionLanguageModel(Model):
         variants: Sequence[Edits],  # noqa: ARG002
         position: int | None = None,  # noqa: ARG002
     ) -> NoReturn:
-        """Raise: edits are not supported."""
+        """Raise `ModelNotSupported`, because edits are not supported."""
         self._refuse_edits()
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
@@ -247,18 +249,18 @@ class VisionLanguageModel(Model):
             "without edits."
         )
 
-    def _given(self, text: str | ModelInput) -> ModelInput:
+    def _check_input(self, text: str | ModelInput) -> ModelInput:
         given = self.supported(text, writes=True, images=True)
         if not given.images:
             raise ModelNotSupported(
-                f"{quoted(self.name)} reads images and text. Give it both: "
+                f"{quoted(self.name)} needs images and text. Pass both: "
                 "attnviz.trace(text, model, images=[…])."
             )
         if not given.text.strip():
-            raise nothing_to_read()
+            raise empty_text_error()
         return given
 
-    def _read(self, given: ModelInput) -> PreparedInput:
+    def _prepare_input(self, given: ModelInput) -> PreparedInput:
         pictures = [upright(opened(picture)) for picture in given.images]
         text = given.text
         if self._placeholder not in text:
@@ -294,10 +296,12 @@ class VisionLanguageModel(Model):
         """
         if (count := ids.count(self._image_id)) != len(patches):
             raise ModelNotSupported(
-                f"{quoted(self.name)} has {count} image tokens here, but {len(patches)} by its config and "
-                f"its processor."
+                f"This input of {quoted(self.name)} has {count} image tokens, but the config and the "
+                f"processor require {len(patches)}."
             )
-        text, words = self.tokenizer.written("", (), [number for number in ids if number != self._image_id])
+        text, words = self.tokenizer.append_tokens(
+            "", (), [number for number in ids if number != self._image_id]
+        )
         text_tokens, remaining = iter(words), iter(patches)
         tokens: list[Token] = []
         for number in ids:
@@ -313,12 +317,12 @@ class VisionLanguageModel(Model):
     def _starts(patches: Sequence[Patch | None]) -> set[tuple[int, int]]:
         return {(patch.picture, patch.view) for patch in patches if patch is not None}
 
-    def _written(self, read: PreparedInput, writing: Writing) -> PreparedInput:
+    def _generate(self, prepared: PreparedInput, writing: Writing) -> PreparedInput:
         """Return the input with generated tokens.
 
         Each step processes the complete input again, because token positions may depend on the images.
         """
-        inputs = dict(read.inputs)
+        inputs = dict(prepared.inputs)
 
         def scores(new_ids: Sequence[int]) -> Tensor:
             nonlocal inputs
@@ -329,14 +333,14 @@ class VisionLanguageModel(Model):
             last: Tensor = returned.logits[0, -1].float().cpu()
             return last
 
-        before, defaults = read.inputs[self._text_input][0].tolist(), self._defaults()
+        before, defaults = prepared.inputs[self._text_input][0].tolist(), self._defaults()
         drawn = sample_tokens(scores, before, writing, self.entry.token_limit, defaults)
         steps = [step.id for step in drawn]
         end = steps.pop() if steps and steps[-1] in defaults.ends else None
-        text, words = self.tokenizer.written(read.text, read.tokens, steps)
+        text, words = self.tokenizer.append_tokens(prepared.text, prepared.tokens, steps)
         return replace(
-            read,
-            inputs=self._extended(read.inputs, steps),
+            prepared,
+            inputs=self._extended(prepared.inputs, steps),
             text=text,
             tokens=words,
             written=len(steps),
@@ -346,7 +350,7 @@ class VisionLanguageModel(Model):
     def _extended(self, inputs: Mapping[str, Tensor], ids: Sequence[int]) -> dict[str, Tensor]:
         """Return the arguments of a forward pass with these tokens appended."""
         longer = dict(inputs)
-        for name in (self._text_input, *_EACH_TOKEN):
+        for name in (self._text_input, *_PER_TOKEN_INPUTS):
             if name in longer:
                 values = ids if name == self._text_input else [int(name == "attention_mask")] * len(ids)
                 longer[name] = torch.cat([longer[name], longer[name].new_tensor([values])], dim=1)
@@ -360,16 +364,16 @@ class VisionLanguageModel(Model):
     # ---- recording
 
     def _inspected(self) -> dict[int, AttentionLayer]:
-        """Return each attention module's layer, by `id`, after a comparison with transformers' weights."""
+        """Return the layer of each attention module, by its `id`, after checking the weights."""
         inputs = self._sample()
         with torch.inference_mode(), without_autocast(self.network.device):
             with recording() as records, linear_layers(self.network) as calls:
                 run(self.network, inputs, with_weights=self._weights_on_request)
-            compute_with(self.network, "eager")
+            set_attention(self.network, "eager")
             try:
                 expected = run(self.network, inputs, with_weights=True)
             finally:
-                compute_with(self.network, IMPLEMENTATION)
+                set_attention(self.network, IMPLEMENTATION)
             vision_modules = {id(module) for module in self._vision_encoder().modules()}
             names = {id(module): name for name, module in self.network.named_modules()}
             layers: dict[int, AttentionLayer] = {}
@@ -389,16 +393,16 @@ class VisionLanguageModel(Model):
                 layers[id(record.module)] = AttentionLayer(
                     record.module, kind, number, record.query.shape[1], *mixed
                 )
-            of_kinds: dict[Kind, list[Record]] = defaultdict(list)
+            by_kind: dict[Kind, list[Record]] = defaultdict(list)
             for record in records:
-                of_kinds[layers[id(record.module)].kind].append(record)
-            self._compare(of_kinds, expected)
+                by_kind[layers[id(record.module)].kind].append(record)
+            self._compare(by_kind, expected)
         return layers
 
     def _sample(self) -> dict[str, Any]:
         """Return a sample input for the inspection."""
         picture = Image.linear_gradient("L").resize((192, 128))
-        return self._without_cache(self._read(ModelInput("a", images=(picture,))).inputs)
+        return self._without_cache(self._prepare_input(ModelInput("a", images=(picture,))).inputs)
 
     def _vision_encoder(self) -> torch.nn.Module:
         base: Any = self.network
@@ -416,19 +420,20 @@ class VisionLanguageModel(Model):
     def _compare_with(self, records: Sequence[Record], returned: Sequence[Tensor], layers: int) -> None:
         if not len(records) == len(returned) == layers:
             raise AttentionNotRead(
-                f"{type(self.network).__name__} ran {len(records)} attentions of one kind in {layers} "
-                f"layers, and transformers returned the weights of {len(returned)}."
+                f"{type(self.network).__name__} ran {len(records)} attention modules of one kind in {layers} "
+                f"layers, but transformers returned the weights of {len(returned)}."
             )
         pairs = zip(records, returned, strict=True)
         difference = max(float((one.weights - other).abs().max()) for one, other in pairs)
         if not difference <= TOLERANCE:
             raise AttentionNotRead(
-                f"{type(self.network).__name__}: weights differ by up to {difference:.1g}."
+                f"The weights of {type(self.network).__name__} differ from transformers' own by up to "
+                f"{difference:.1g}."
             )
 
-    def _blocks(self, read: PreparedInput, selection: Selection) -> tuple[Block, ...]:
+    def _blocks(self, prepared: PreparedInput, selection: Selection) -> tuple[Block, ...]:
         decoder = [layer for layer in self._layers.values() if layer.kind == "decoder"]
-        count = len(read.tokens)
+        count = len(prepared.tokens)
         selection.check([(layer.layer, layer.heads, count) for layer in decoder])
         complete = selection.heads is None and selection.queries is None
         heads, queries = selection.heads or range(decoder[0].heads), selection.queries or range(count)
@@ -437,52 +442,50 @@ class VisionLanguageModel(Model):
         vision_layers = [layer for layer in self._layers.values() if layer.kind == "vision"]
         vision_layers = [layer for layer in vision_layers if complete and selection.keeps(layer.layer)]
         elements += sum(layer.heads for layer in vision_layers) * sum(
-            len(each) ** 2 for each in read.sequences
+            len(each) ** 2 for each in prepared.sequences
         )
         largest = max(elements, decoder[0].heads * count**2)
         vectors = selection.store == "vectors" or (
             selection.store == "auto" and 4 * largest > selection.max_weight_bytes
         )
-        if self.entry.family in _WITHOUT_RULES:
+        if self.entry.family in _FAMILIES_WITHOUT_RULES:
             selection.refuse_vectors(self.name)
             vectors = False
 
-        def part(_: int, record: Record) -> Record:
+        def trim(_: int, record: Record) -> Record:
             layer = self._layers.get(id(record.module))
             if layer is None or not selection.keeps(layer.layer) or (layer.kind == "vision" and not complete):
                 return record.without_tensors()
             chosen = record if layer.kind == "vision" else record.of(selection.heads, selection.queries)
             return chosen.compact()
 
-        with recording(None, part, vectors=vectors) as records, torch.inference_mode():
-            run(self.network, self._without_cache(read.inputs))
+        with recording(None, trim, vectors=vectors) as records, torch.inference_mode():
+            run(self.network, self._without_cache(prepared.inputs))
         groups: dict[int, list[Record]] = defaultdict(list)
         for record in records:
             groups[id(record.module)].append(record)
         refuse_other_modules(
-            self.network,
-            [of[0].module for of in groups.values()],
-            [*self._layers.values()],
+            self.network, [group[0].module for group in groups.values()], [*self._layers.values()]
         )
         blocks = forward.recorded_blocks(
             self.network,
             selected_layers,
             [groups[id(layer.module)][0] for layer in selected_layers],
-            read.tokens,
+            prepared.tokens,
             selection,
             vectors=vectors,
         )
         return (
             *blocks,
             *(
-                _vision_block(layer, groups[id(layer.module)], read.sequences, selection)
+                _vision_block(layer, groups[id(layer.module)], prepared.sequences, selection)
                 for layer in vision_layers
             ),
         )
 
 
 def _output_layer_of_parts(records: Sequence[Record], calls: Sequence[tuple[Any, Tensor]]) -> Any:
-    """Return `find_output_layer` for a module that ran once per sequence."""
+    """Return the result of `find_output_layer` for a module that ran once per sequence."""
     concatenated = torch.cat([record.concatenated()[0] for record in records]).float()
     for layer, given in calls:
         if given.shape == concatenated.shape and torch.allclose(
@@ -531,7 +534,7 @@ def _vision_block(
 
 
 def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tuple[Token, ...]:
-    """Return the vision encoder's tokens; a sequence may begin with [CLS], or consist of windows."""
+    """Return the vision encoder's tokens; each sequence may begin with [CLS], or be split into windows."""
     several = len({patches[0][:2] for patches in sequences}) > 1
     found: list[Token] = []
     special = 0
@@ -542,7 +545,7 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
         found.extend(patch_token(patch, 0, several) for patch in patches)
     if len(found) != sum(lengths) or special not in (0, 1):
         raise ModelNotSupported(
-            f"The vision encoder read {sum(lengths)} tokens, but its images have {len(found)} patches."
+            f"The vision encoder processed {sum(lengths)} tokens, but its images have {len(found)} patches."
         )
     return tuple(found)
 
@@ -572,7 +575,9 @@ def processor_in(folder: Path, family: str, name: str) -> ProcessorMixin:
     """
     names: Mapping[str, str] = vars(processing_auto)["PROCESSOR_MAPPING_NAMES"]
     kind: Any = getattr(transformers, names[family])
-    settings = config.read_json(file, name) if (file := folder / config.OF_PICTURES[0]).is_file() else {}
+    settings = (
+        config.read_json(file, name) if (file := folder / config.IMAGE_PROCESSOR_FILES[0]).is_file() else {}
+    )
     with quiet(), translated_errors(folder, name):
         auto: Any = AutoImageProcessor
         images = auto.from_pretrained(folder, backend="pil", local_files_only=True, trust_remote_code=False)
@@ -587,5 +592,5 @@ def processor_in(folder: Path, family: str, name: str) -> ProcessorMixin:
 
 
 def without_videos(kind: type[Any]) -> type[Any]:
-    """Return a processor class that accepts None as video processor, because that would need torchvision."""
+    """Return a subclass that accepts None as its video processor, which would need torchvision."""
     return type(kind.__name__, (kind,), {"check_argument_for_proper_class": lambda *_: None})

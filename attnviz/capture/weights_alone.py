@@ -66,7 +66,7 @@ class WeightsModel(HuggingFaceModel):
     """A model with attention weights only, without recording or interventions.
 
     Args:
-        entry, network, tokenizer: as `HuggingFaceModel` takes them; the network computes `eager`.
+        entry, network, tokenizer: as for `HuggingFaceModel`; the network has `eager` attention.
         reason: The reason why its attention cannot be decomposed, as one sentence.
 
     Raises:

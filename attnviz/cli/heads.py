@@ -17,7 +17,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments import head_tests, on_ray
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.scoring import COLUMNS, HeadTest, Scores, Share, measure, rows
-from attnviz.experiments.sentences import need_some
+from attnviz.experiments.sentences import check_any_read
 from attnviz.models.resolve import with_settings
 from attnviz.text import NO_NUMBER, head_name, interval, percent, plural
 
@@ -73,7 +73,7 @@ def run(
         for step in measure(tests, corpus, entry.name, share):
             report(f"{step.done:,} of {plural(step.total, unit)}", step.done / step.total)
     first = next(iter(step.found.values()))
-    need_some(max(each.examples for each in step.found.values()), f"{unit}s", first.reasons)
+    check_any_read(max(each.examples for each in step.found.values()), f"{unit}s", first.reasons)
     parts = [f"{entry.name}, {plural(step.total, unit)} of {corpus.name}"]
     for each in tests:
         parts += ["", *summary(each, step.found[each.name], top)]
@@ -101,7 +101,7 @@ def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
     if scores.unfiltered is not None:
         first = scores.ranking[0]
         unfiltered = percent(float(scores.unfiltered[first]), 1)
-        yield f"  with nothing excluded, {head_name(*first)} has {unfiltered}"
+        yield f"  score of {head_name(*first)} without exclusions: {unfiltered}"
     if best := scores.best:
         score, ends = percent(best.score, 1), _interval(best.low, best.high)
         name, count = head_name(best.layer, best.head), plural(best.examples, "held-out example")

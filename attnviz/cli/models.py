@@ -48,7 +48,7 @@ def run(
 def _cells(e: Entry) -> tuple[object, ...]:
     return (
         *(e.name, e.title, e.family, e.kinds, e.layers, e.decoder_layers, e.heads, e.d_model),
-        *(e.d_head, _parameters(e), e.token_limit, e.pairs, e.sees, e.expects),
+        *(e.d_head, _parameters(e), e.token_limit, e.pairs, e.is_vision_model, e.expects),
     )
 
 
@@ -103,7 +103,7 @@ def _expects(entry: Entry) -> str:
 
 
 def _prediction_note(entry: Entry) -> str:
-    """Return a note on requesting predictions: the mask token to type, or that there are none."""
+    """Return a note on predictions: the mask token to type, or that there are none."""
     match entry:
         case Entry(expects="masked", origin=Folder()):
             mask = tokenizer_of(entry).mask
@@ -114,7 +114,7 @@ def _prediction_note(entry: Entry) -> str:
 
 
 def _reads(entry: Entry) -> str:
-    if entry.sees:
+    if entry.is_vision_model:
         return f"an image, as {entry.token_limit:,} tokens"
     return f"{'one text, or a pair' if entry.pairs else 'one text'}, up to {entry.token_limit:,} tokens"
 

@@ -20,7 +20,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.sentences import SkippedSentence
 
 MAX_LISTED = 3
-"""Maximum number of skipped sentences that are listed."""
+"""Maximum number of skipped sentences to list."""
 
 TableFile = Annotated[
     Path | None, typer.Option("--out", metavar="FILE", help="Output file for the complete table (.csv).")
@@ -76,7 +76,7 @@ def print_output(
     Args:
         text_lines: The table and further lines, as text.
         header, rows: The table; an empty cell becomes null.
-        out: File for the table; it is written first, so that a closed pipe does not prevent it.
+        out: File for the table; it is written before anything is printed to a pipe that may be closed.
         notes: Lines of `text_lines` that are not part of the table, such as skipped sentences; with JSON,
             they are printed to standard error.
 

@@ -19,7 +19,7 @@ from attnviz.interventions.edit import Edit
 from attnviz.trace import Trace
 
 STDIN = "-"
-"""Value of TEXT for reading standard input."""
+"""The value of TEXT that selects standard input."""
 
 _TEXT = typer.Argument(
     metavar="TEXT",
@@ -81,7 +81,7 @@ def read(
     given = ModelInput(piped_text() if text == STDIN else text, second, target, writing)
     with progress() as report:
         entry = loading.open_model(model, report)
-    if entry.sees:
+    if entry.is_vision_model:
         if edits or given != ModelInput(given.text) or selection != EVERYTHING:
             raise AttnvizError(
                 f"{quoted(model)} is a vision model and does not support --second, --target, --write, "

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from attnviz.analysis.display_tokens import queries_and_keys
-from attnviz.analysis.linking import strongest
+from attnviz.analysis.linking import strongest_links
 from attnviz.analysis.sentence import name_of
 from attnviz.capture import loading
 from attnviz.capture.model import Writing
@@ -24,7 +24,7 @@ from attnviz.text import head_name, percent, plural
 from attnviz.trace import Kind, Trace
 
 MAX_LINKS = 3
-"""Maximum number of strongest links that are printed."""
+"""Maximum number of strongest links to print."""
 
 
 @app.command(
@@ -74,7 +74,7 @@ def run(
     selection = select(layers, heads, None, "weights", MAX_WEIGHT_BYTES)
     trace = reading.read(model, text, second, target, writing, edits, selection)
     if out is not None:
-        trace.save(out)  # before the summary, whose pipe may be closed early
+        trace.save(out)  # before the summary is printed to a pipe that may be closed
     sys.stdout.write(summary(trace, edits))
     saved = "Nothing was saved. Use --out FILE.npz to save all arrays.\n" if out is None else written(out)
     sys.stdout.write(saved)
@@ -106,6 +106,6 @@ def _summary(trace: Trace, kind: Kind) -> str:
     links = [
         f"{name_of(link.query, queries.groups)} attends to {name_of(link.key, keys.groups)} "
         f"{percent(link.weight)} (head {head_name(link.layer, link.head)})"
-        for link in strongest(blocks, MAX_LINKS)
+        for link in strongest_links(blocks, MAX_LINKS)
     ]
     return f"{size}; strongest links: {', '.join(links)}" if links else size

@@ -1,6 +1,6 @@
 """Public API of the experiments that run a model: ablation, occlusion, gradients, search, scores of heads.
 
-The modules have the same functions as iterators of `Progress`. See also `attnviz.patching` (activation
+The modules of this folder provide them as iterators of `Progress`. See also `attnviz.patching` (activation
 patching) and `attnviz.decomposition` (an output as a sum of parts). `attnviz.analysis` needs only a trace.
 """
 
@@ -18,7 +18,7 @@ from attnviz.experiments.ablation import Ablation, WordOcclusion
 from attnviz.experiments.corpus import Corpus, bundled
 from attnviz.experiments.neighbours import Neighbours, Vector
 from attnviz.experiments.scoring import Scores, measure
-from attnviz.experiments.sentences import need_some
+from attnviz.experiments.sentences import check_any_read
 from attnviz.trace import checked_place
 
 if TYPE_CHECKING:
@@ -136,12 +136,12 @@ def gradients(
 ) -> Gradients:
     """Return the gradients of one token's prediction, or of its output, with respect to each token.
 
-    For a causal language model, the log-probability of the next token is differentiated (after the last
-    token, of the most likely one); at a masked token, that of the most likely token. For other tokens, all
-    components of the token's output are differentiated, and the gradients combined as √Σ².
+    In a causal language model, the log-probability of the text's next token is differentiated; after the last
+    token, and at a masked token, that of the most likely token. For other models and tokens, all components
+    of the token's output are differentiated, and the gradients combined as √Σ².
 
     >>> found = gradients("The dog slept.", place=3)
-    >>> found.input_gradient.shape, int(found.input_gradient.argmax())  # “slept” depends most on its own word
+    >>> found.input_gradient.shape, int(found.input_gradient.argmax())  # “slept” depends most on itself
     ((6,), 3)
 
     Args:
@@ -245,7 +245,7 @@ def score_heads(
     with opened(model, tokenizer, dtype, device) as name:
         *_, last = measure([head_test], Corpus.from_text(text, "the examples"), name)
     scores = last.found[head_test.name]
-    need_some(scores.examples, "examples", scores.reasons)
+    check_any_read(scores.examples, "examples", scores.reasons)
     return scores
 
 

@@ -148,7 +148,7 @@ def _agreements(values: Floats, found: MeasuredToken, counted: Mask) -> Floats:
 
 
 def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[MeasuredToken]]:
-    """Compute every measure for one token, fast ones first.
+    """Compute every measure for one token, the fast ones first.
 
     Args:
         kind: "encoder", or "decoder" for a model without an encoder.
@@ -158,7 +158,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
         Partial results; each includes the previous one.
 
     Raises:
-        AttnvizError: the model cannot be used, or cannot read the text.
+        AttnvizError: the model or the text cannot be used.
     """
     model = loading.load(name)
     with loading.gate:  # attnviz's own models do not need transformers

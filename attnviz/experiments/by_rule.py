@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.rules import SINGLE_RULES, Measured, Rule, measured
+from attnviz.analysis.rules import SINGLE_RULES, Rule, RuleScores, rule_scores
 from attnviz.experiments.corpus import FILE
 from attnviz.experiments.scoring import HeadTest, Scored, Source
 from attnviz.trace import Kind, Trace
@@ -16,11 +16,12 @@ from attnviz.trace import Kind, Trace
 _NAMES = {"previous": "previous token", "next": "next token", "first": "first token"}
 
 
-def _read(text: str, traces: Sequence[Trace], kind: Kind) -> Measured:
+def _read(text: str, traces: Sequence[Trace], kind: Kind) -> RuleScores:
     [trace] = traces
     blocks = trace.of_kind(kind)
     mask = np.stack([block.mask for block in blocks])
-    return measured(SINGLE_RULES, trace.stack(kind), mask, DisplayTokens(blocks[0].query_tokens, text), None)
+    tokens = DisplayTokens(blocks[0].query_tokens, text)
+    return rule_scores(SINGLE_RULES, trace.stack(kind), mask, tokens, None)
 
 
 SENTENCES = Source(
@@ -35,7 +36,7 @@ SENTENCES = Source(
 """Plain sentences, one per line."""
 
 
-def _score(rule: Rule, read: Measured) -> Scored:
+def _score(rule: Rule, read: RuleScores) -> Scored:
     """Score a sentence by a rule; the baseline is uniform attention over the unmasked keys."""
     counts, score, raw, uniform = (each[SINGLE_RULES.index(rule)] for each in read)
     scores = np.where(counts[:, None], score, np.nan)

@@ -85,7 +85,7 @@ class Corpus:
             raise EmptyText(f"There is no sentence in {quoted(name)}. Write one on each line, and try again.")
         if maximum is not None and lines > maximum:
             raise AttnvizError(
-                f"{quoted(name)} has {lines:,} lines; this page reads at most {maximum:,}. Shorten it, "
+                f"{quoted(name)} has {lines:,} lines; this page accepts at most {maximum:,}. Shorten it, "
                 "or use the command line, which has no limit."
             )
         return cls(name, lines, digest.hexdigest()[:16], source)

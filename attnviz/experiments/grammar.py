@@ -30,7 +30,7 @@ RELATIONS = {
     "object": "verb",
     "preposition": "preposition",
 }
-"""The head word of each relation's dependent word; for "preposition", the preposition is the head word."""
+"""The part of speech of each relation's head word."""
 
 Query = Literal["dependent", "head word"]
 
@@ -62,7 +62,7 @@ class Answers:
 
     Attributes:
         relations: [relation], a name in `RELATIONS`.
-        offsets: [relation], distance from dependent to head word, in words; negative if the head word is
+        offsets: [relation], distance from dependent to head word, in words; negative if the head word comes
             first.
         hits: bool [query, relation, layer, head], whether the answer is correct.
         unfiltered: bool [query, relation, layer, head], the same without excluding any token.
@@ -160,7 +160,7 @@ def _place(shown: DisplayTokens, span: Span) -> int:
 def _annotated(sentence: AnnotatedSentence | None, line: str) -> AnnotatedSentence:
     """Return the sentence with the relations of one more line."""
     if sentence is None:
-        raise AttnvizError("relations need a sentence above them.")
+        raise AttnvizError("there is no sentence above these relations.")
     return AnnotatedSentence(sentence.text, (*sentence.relations, *_relations(line, sentence.text)))
 
 

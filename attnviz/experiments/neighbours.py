@@ -21,7 +21,7 @@ from attnviz.errors import AttnvizError, quoted
 from attnviz.experiments.corpus import Corpus
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.scoring import Share, parts
-from attnviz.experiments.sentences import SkippedSentence, need_some, self_attention, traces
+from attnviz.experiments.sentences import SkippedSentence, check_any_read, self_attention, traces
 from attnviz.models import resolve
 from attnviz.models.catalogue import Entry
 from attnviz.text import plural
@@ -248,7 +248,7 @@ def search(
     for part in share(work, parts(corpus)):
         found = found.merged(part, count)
         yield Progress(found.lines, corpus.lines, found)
-    need_some(found.tokens, "lines", found.reasons)
+    check_any_read(found.tokens, "lines", found.reasons)
 
 
 def _search_part(
@@ -275,7 +275,7 @@ def _search_part(
 def read_corpus(
     corpus: Corpus, model: str, layer: int, max_bytes: int
 ) -> Iterator[Progress[TextVectors | None]]:
-    """Read a short text and keep its vectors; only the last step has them. `done` and `total` count lines.
+    """Read a short text; the last step contains its vectors. `done` and `total` count lines.
 
     Args:
         corpus: One sentence per line.
@@ -296,12 +296,12 @@ def read_corpus(
         if found.nbytes > max_bytes:
             raise AttnvizError(
                 f"The vectors of this text need more than {max_bytes / 1e6:,.0f} MB. Use at most "
-                f"{max(1, done):,} of its lines here, or search it in Python: attnviz.experiments.find"
+                f"{max(1, done):,} of its lines here, or search it in Python with attnviz.experiments.find."
             )
         done += len(lines)
         if done < corpus.lines:
             yield Progress(done, corpus.lines, None)
-    need_some(len(found.sentences), "lines", found.skipped)
+    check_any_read(len(found.sentences), "lines", found.skipped)
     yield Progress(done, corpus.lines, found)
 
 
@@ -345,7 +345,7 @@ def block_of(model: str, text: str, layer: int) -> Block:
     """Return one layer's attention in one text, as `read_lines` computes it; `layer` counts from 0.
 
     Raises:
-        AttnvizError: the model cannot be used or cannot read the text, or has no such layer.
+        AttnvizError: the model or the text cannot be used, or the model has no such layer.
     """
     entry, loaded = resolve.entry(model), loading.load(model)
     loaded.need_vectors()

@@ -1,4 +1,4 @@
-"""Activation patching: the fraction of the difference between two sentences that each head accounts for."""
+"""Activation patching: the fraction of the difference between two sentences that is due to each head."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Patching:
         shares: [patch], fraction of the difference that the patch removes: 0 if the outcome does not change,
             1 if it becomes the clean one. It can be negative or above 1; because heads depend on each other,
             the fractions need not sum to 1.
-        together: The fraction if all heads are patched together; None until then, and for single rows.
-        difference: The difference between both runs: in nats of log odds between the two expected tokens;
+        together: The fraction if all heads are patched together; None before that, and for single rows.
+        difference: The difference between the two runs: in the log odds of the two expected tokens, in nats;
             without these, 1 − cosine between the token's outputs.
         expected: The token that is more probable after the clean sentence, and the token that is more
             probable after the corrupted sentence; None if the model has no prediction here.
@@ -106,7 +106,7 @@ def patch(
     else:
         rows = len(trace.block(rows_of.kind, rows_of.layer).query_tokens)
         patches, batch = tuple(replace(rows_of, query=row) for row in range(rows)), _ROWS_PER_STEP
-    del trace  # a job may keep local variables for long
+    del trace  # a job may keep local variables in memory for a long time
     position = place if place in loaded.prediction_positions(clean) else None
     corrupted_run, clean_run = (loaded.outcomes(given, [()], position) for given in (other, clean))
     measure, expected = _measure(loaded, clean_run, corrupted_run, place)

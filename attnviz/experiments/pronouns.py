@@ -18,6 +18,8 @@ from attnviz.trace import Floats, Kind, Mask, Trace
 
 Query = Literal["pronoun", "nouns"]
 
+_BASELINE = "random nouns that change between the sentences as often as the head’s choice"
+
 _NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
 _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."
 
@@ -76,12 +78,12 @@ def _score(query: Query, read: PairWeights) -> Scored:
     referents = [sentence.right for sentence in read.pair.readings]
     right = np.array([each[word] > each[1 - word] for each, word in zip(weights, referents, strict=True)])
     scores = np.where(read.allowed[at][:, None], right.all(axis=0), np.nan)[None]
-    # A head that prefers different nouns in the two sentences is right in both or in neither. By chance it is
-    # right in half of such pairs, as in McNemar's test.
+    # A head that attends more to different nouns in the two sentences is right in both or in neither. By
+    # chance it is right in half of these pairs, as in McNemar's test.
     changes = (right[0] == right[1])[None] / 2
     # From the pronoun, the sum over both words; to the pronoun, their mean.
     attention = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
-    return Scored(scores, attention, {"random nouns that switch as often as the head": changes})
+    return Scored(scores, attention, {_BASELINE: changes})
 
 
 SOURCE = Source(
@@ -98,7 +100,7 @@ SOURCE = Source(
 def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
     question = (
         f"Share of pairs (“… too tired” and “… too narrow”) in which, in both sentences, {question}; "
-        "a head that always prefers one noun has 0 %"
+        "a head that attends more to the same noun in both sentences scores 0 %"
     )
     return HeadTest(name, question, SOURCE, partial(_score, query), "right")
 

@@ -32,7 +32,7 @@ from attnviz.models import resolve
 from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
 
 PART = 64
-"""Number of examples that are read together, or by one Ray worker."""
+"""Maximum number of examples that are read together, or by one Ray worker."""
 
 MAX_REASONS = 100
 """Maximum number of skipped examples for which the reason is stored; the others are only counted."""

@@ -1,4 +1,4 @@
-"""Reading of sentences with a model; unreadable sentences are recorded with the reason."""
+"""Run a model on sentences; skipped sentences are recorded with the reason."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from attnviz.experiments.corpus import NOT_UTF_8, broken
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Trace
 
-_BATCH = 16  # examples; larger batches are no faster
-_BATCH_CELLS = 16 * 256**2  # cells of a head in a batch, unless one example has more
+_BATCH = 16  # maximum number of examples in a batch; larger batches are no faster
+_BATCH_CELLS = 16 * 256**2  # maximum number of weights of a head in a batch of several examples
 
 
 class UnusableSentence(AttnvizError):
@@ -39,11 +39,11 @@ def skipped(sentences: Sequence[str], error: AttnvizError) -> SkippedSentence:
     return SkippedSentence(" / ".join(sentences).encode("utf-8", "replace").decode(), str(error))
 
 
-def need_some(read: int, unit: str, skipped: Sequence[SkippedSentence]) -> None:
+def check_any_read(read: int, unit: str, skipped: Sequence[SkippedSentence]) -> None:
     """Check that the model could read at least one example.
 
     Raises:
-        AttnvizError: none was read.
+        AttnvizError: the model could read no example.
     """
     if not read:
         raise AttnvizError(
@@ -54,13 +54,13 @@ def need_some(read: int, unit: str, skipped: Sequence[SkippedSentence]) -> None:
 def traces(
     entry: Entry, model: Model, examples: Sequence[Sequence[str]]
 ) -> Iterator[tuple[int, list[Trace] | SkippedSentence]]:
-    """Read the sentences of each example; those of similar length share a forward pass.
+    """Read the sentences of each example; examples of similar length share a forward pass.
 
     Args:
         examples: The sentences of each example.
 
     Yields:
-        The number of an example, from 0, in any order, with its traces or the reason why it was skipped.
+        The number of each example, from 0, with its traces or the reason why it was skipped, in any order.
     """
     lengths: dict[int, int] = {}
     for number, sentences in enumerate(examples):
@@ -103,20 +103,20 @@ def _read(
 def _input_of(entry: Entry, text: str) -> ModelInput:
     """Return the model's input for its self-attention over a text.
 
-    The encoder does not depend on the decoder, so the text is also the target: generating one takes much
-    longer. Our own translators are small, and their decoders cannot read English.
+    In a transformers encoder–decoder, the text is also the target: generating a target would take much
+    longer, and the encoder does not depend on it. The bundled translators generate their target.
     """
     target = text if "cross" in entry.kinds and entry.engine == "transformers" else None
     return ModelInput(text, target=target)
 
 
 def self_attention(entry: Entry) -> Kind:
-    """Return the kind of self-attention over a sentence: "encoder", or "decoder" without an encoder.
+    """Return the kind of self-attention over a sentence: "encoder", or "decoder" if there is no encoder.
 
     Raises:
         ModelNotSupported: the model does not read text.
     """
-    if not entry.reads:
+    if not entry.is_text_model:
         raise ModelNotSupported("This model does not read text. Choose one that does.")
     return "encoder" if "encoder" in entry.kinds else "decoder"
 

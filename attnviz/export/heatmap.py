@@ -55,10 +55,10 @@ def heatmap(
 ) -> go.Figure:
     """Return a Plotly heatmap for `st.plotly_chart(…, theme="streamlit")`, which applies the page's colours.
 
-    Colour intensity grows with the square root of the size, as in `analysis.picture`.
+    The colour scale is a square-root scale, as in `analysis.picture`.
 
-    There are two overlaid pairs of axes: the visible one has as many labels as fit, the hidden one has all
-    labels, from which Plotly takes the names in hover texts.
+    Two pairs of axes overlap: the visible pair has as many labels as fit; the hidden pair has all labels, for
+    hover texts.
 
     Args:
         values: [query, key], shown values; −inf and NaN are blank.
@@ -67,7 +67,7 @@ def heatmap(
         unit: "percent" and "signed percent" for fractions, "score" for plain numbers.
         high: Maximum of the colour scale, with minimum 0 or, if diverging, −`high`; None for the largest
             absolute value.
-        caption: Caption of the picture, also in a saved file.
+        caption: Caption of the picture, included in saved files.
         left: [query], shown fraction of each row if rows are rescaled; None if all keys are shown.
         hidden: Description of the hidden columns.
     """
@@ -138,7 +138,7 @@ def heatmap_alt(
     unit: Unit = "percent",
     left: Floats | None = None,
 ) -> str:
-    """Return an alternative text with the size and the largest cell, except in faint rows.
+    """Return an alternative text with the size of the heatmap and its largest cell as drawn.
 
     Args:
         values: [query, key], shown values.
@@ -161,7 +161,7 @@ def heatmap_alt(
 
 
 def config(filename: str) -> dict[str, Any]:
-    """Return the `config` for `st.plotly_chart`: SVG downloads with this name, and no TeX in labels."""
+    """Return the `config` for `st.plotly_chart`: SVG downloads with this name, no TeX in labels."""
     return {
         "displaylogo": False,
         "typesetMath": False,

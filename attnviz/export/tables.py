@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attnviz.analysis.display_tokens import queries_and_keys
-from attnviz.analysis.table import numbered
+from attnviz.analysis.table import numbered_label
 from attnviz.errors import InvalidTrace
 from attnviz.importing import need_extra
 from attnviz.trace import Block, Kind, Trace, checked_head, checked_trace
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_LINKS = 10**8
-"""Maximum number of rows of a table; this many take up to 1.7 GB."""
+"""Maximum number of rows of a table; a table of this size takes up to 1.7 GB."""
 
 
 def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
     sizes = [math.prod(block.shape) for block in blocks]
     if sum(sizes) > MAX_LINKS:
         raise InvalidTrace(
-            f"All heads together have {sum(sizes):,} weights; the maximum of a table is {MAX_LINKS:,}. "
+            f"All heads together have {sum(sizes):,} weights; a table can have at most {MAX_LINKS:,} rows. "
             "Choose one kind, or use weights_table for one head."
         )
     first_of_kind = {block.kind: block for block in blocks}.values()
@@ -106,5 +106,5 @@ def _links(
 def _labels_of(trace: Trace, block: Block) -> tuple[list[str], list[str]]:
     """Return the numbered labels of a block's queries and keys, as in the app's CSV files."""
     shown = queries_and_keys(trace, block.kind)
-    queries, keys = ([numbered(group) for group in side.groups] for side in (shown[0], shown[-1]))
+    queries, keys = ([numbered_label(group) for group in side.groups] for side in (shown[0], shown[-1]))
     return queries, keys

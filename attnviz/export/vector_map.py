@@ -16,7 +16,7 @@ from attnviz.text import decimal, isolated, percent, plural
 from attnviz.trace import Doubles, Floats
 
 MAX_POINTS = 3_000
-"""Maximum number of points besides the found tokens, because each contains its sentence."""
+"""Maximum number of points besides the found tokens; each point contains its sentence."""
 
 Vector = Literal["query", "key", "output"]
 
@@ -50,7 +50,7 @@ def vector_map(
         found: Tokens found by the search, most similar first.
         similarities: Similarity of each found token.
         wanted: [d_head], vector of the search, projected onto the components of `vectors`.
-        label: Token of this vector.
+        label: Label of the token that this vector belongs to.
         vector: Kind of the vectors; sets their colour.
     """
     components = principal_components(vectors)

@@ -46,7 +46,7 @@ _pass: ContextVar[_Pass | None] = ContextVar("attnviz_pass", default=None)
 
 
 @contextmanager
-def changing(expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edits]]) -> Iterator[None]:
+def applying(expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edits]]) -> Iterator[None]:
     """Apply edits to the one forward pass that runs inside, in this thread only.
 
     Args:
@@ -72,7 +72,9 @@ def edits_of(module: nn.Module) -> Sequence[Edits]:
     return edits if any(edits) else ()
 
 
-def attended(module: nn.Module, weights: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+def attend_with_edits(
+    module: nn.Module, weights: Tensor, value: Tensor, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
     """Return the weights after the edits, and weights · values.
 
     Args:

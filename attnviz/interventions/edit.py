@@ -40,7 +40,7 @@ class Edit:
     - "encoder 2-1" ablates the first head of the encoder's second layer,
     - "encoder 2-1 9" ablates its row of the ninth token only,
     - "encoder 2-1 9 >7" redirects that row to the seventh token,
-    - "encoder 2-1 >7" redirects all of the head's rows to it,
+    - "encoder 2-1 >7" redirects all of the head's rows to the seventh token,
     - "encoder 2-1 9 2>7" moves the weight of the second token to the seventh.
 
     Several edits are applied in order, each to the result of the previous one: if two ablate or redirect the
@@ -104,8 +104,8 @@ class Edit:
 class HeadOutput:
     """An edit that replaces a head's output, weights · values before W_O; numbers count from 0.
 
-    The layer continues with these vectors, whatever the weights are: those of another sentence (activation
-    patching, Vig et al. 2020), or a mean (mean ablation).
+    The layer then uses these vectors, regardless of the weights: for example, vectors from another sentence
+    (activation patching, Vig et al. 2020), or a mean (mean ablation).
 
     Attributes:
         kind, layer, head: The edited head.
@@ -126,7 +126,7 @@ class HeadOutput:
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind) or min(self.layer, self.head, self.query or 0) < 0:
             raise InvalidEdit(
-                "The kind of an output is encoder, decoder or cross, and its numbers count from 0."
+                "The kind of a head output is encoder, decoder or cross, and its numbers count from 0."
             )
         vectors = np.array(self.vectors, dtype=np.float32)
         vectors.setflags(write=False)
@@ -152,8 +152,8 @@ def by_place(
     Raises:
         InvalidEdit: the model has no such layer or head.
     """
-    named = dict.fromkeys(edit for sentence_edits in edits for edit in sentence_edits)
-    for edit in named:
+    distinct = dict.fromkeys(edit for sentence_edits in edits for edit in sentence_edits)
+    for edit in distinct:
         place = (edit.kind, edit.layer)
         if place not in heads:
             raise InvalidEdit(
@@ -163,7 +163,7 @@ def by_place(
             raise InvalidEdit(f"“{edit}”: there is no head {edit.head + 1}; the layer has {heads[place]}.")
     return {
         place: tuple(tuple(edit for edit in one if (edit.kind, edit.layer) == place) for one in edits)
-        for place in dict.fromkeys((edit.kind, edit.layer) for edit in named)
+        for place in dict.fromkeys((edit.kind, edit.layer) for edit in distinct)
     }
 
 
@@ -176,7 +176,7 @@ def _layers(layers: Iterable[tuple[Kind, int]]) -> str:
 
 
 def validate_edits(edits: Edits, source: int, target: int, *, at_most: bool = False) -> None:
-    """Check that a sentence has the tokens that its edits name.
+    """Check that a sentence has the tokens that its edits refer to.
 
     Args:
         source: Number of the encoder's tokens.
@@ -189,14 +189,14 @@ def validate_edits(edits: Edits, source: int, target: int, *, at_most: bool = Fa
     for edit in edits:
         queries = source if edit.kind == "encoder" else target
         keys = target if edit.kind == "decoder" else source
-        named = [(edit.query, queries, "row")]
+        indices = [(edit.query, queries, "row")]
         if isinstance(edit, Edit):
-            named += [(edit.source, keys, "key"), (edit.target, keys, "key")]
+            indices += [(edit.source, keys, "key"), (edit.target, keys, "key")]
         elif len(edit.vectors) > queries or (len(edit.vectors) not in (1, queries) and not at_most):
             raise InvalidEdit(
                 f"“{edit}” has {len(edit.vectors)} vectors for {queries} tokens. "
                 "Pass one vector per token, or one for all."
             )
-        for number, count, name in named:
+        for number, count, name in indices:
             if number is not None and number >= count:
                 raise InvalidEdit(f"“{edit}”: there is no {name} {number + 1}; there are {count} tokens.")

@@ -1,4 +1,4 @@
-"""Application of edits to weights, to outputs, and to copies of attnviz's own models."""
+"""Apply edits to weights, to outputs, and to copies of attnviz's own models."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def edited_heads(weights: Tensor, value: Tensor, edits: Sequence[Edits]) -> tupl
 def edit_weights(
     weights: Float[Tensor, "*sentence head query key"], edits: Sequence[Edits]
 ) -> Float[Tensor, "*sentence head query key"]:
-    """Return the weights after the edits; other weights are equal to the bit.
+    """Return the weights after the edits; other weights are bitwise identical.
 
     Edits of rows that do not exist yet are skipped, because a translation is generated word by word.
 
@@ -152,7 +152,7 @@ def edit_weights(
 def replace_outputs(
     outputs: Float[Tensor, "*sentence head query d_head"], edits: Sequence[Edits]
 ) -> Float[Tensor, "*sentence head query d_head"]:
-    """Return the head outputs with replaced vectors; other outputs are equal to the bit.
+    """Return the head outputs with replaced vectors; other outputs are bitwise identical.
 
     As in `edit_weights`, rows that do not exist yet are skipped.
 
@@ -161,7 +161,7 @@ def replace_outputs(
         edits: Edits of each sentence; edits of weights are ignored.
 
     Raises:
-        InvalidEdit: the vectors have a different size from the head's.
+        InvalidEdit: the vectors do not have the size of the head's output vectors.
     """
     changed = outputs.clone().reshape(-1, *outputs.shape[-3:])
     for sentence, sentence_edits in enumerate(edits):
@@ -171,7 +171,7 @@ def replace_outputs(
             vectors, rows = torch.tensor(edit.vectors), changed[sentence, edit.head]
             if vectors.shape[1] != rows.shape[1]:
                 raise InvalidEdit(
-                    f"“{edit}” has vectors of {vectors.shape[1]} numbers; this head's have {rows.shape[1]}."
+                    f"“{edit}” has vectors of {vectors.shape[1]} elements; this head's have {rows.shape[1]}."
                 )
             if edit.query is not None:
                 rows[edit.query : edit.query + 1] = vectors

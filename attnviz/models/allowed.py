@@ -1,4 +1,4 @@
-"""The models that users may choose: the operator's list, or the bundled models and their own."""
+"""The models that users may choose: the operator's list, or the bundled models and any others."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def remember(name: str) -> None:
 
 
 def _not_listed() -> UnknownModel:
-    return UnknownModel(f"This server offers these models and no others: {', '.join(_listed())}.")
+    return UnknownModel(f"This server offers only these models: {', '.join(_listed())}.")
 
 
 def _setting() -> str:

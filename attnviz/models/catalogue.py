@@ -153,7 +153,7 @@ class Facts:
         images: True for a vision-language model.
         without_weights: (layer index, type) of the layers without attention weights.
         part: the prefix of its weights' names in a file that also contains another model.
-        joins: True for a text encoder; with a suitable tokenizer it reads pairs of sentences.
+        may_read_pairs: True for a text encoder; with a suitable tokenizer it reads pairs of sentences.
     """
 
     family: str
@@ -170,10 +170,10 @@ class Facts:
     images: bool = False
     without_weights: tuple[tuple[int, str], ...] = ()
     part: str = ""
-    joins: bool = False
+    may_read_pairs: bool = False
 
     @property
-    def sees(self) -> bool:
+    def is_vision_model(self) -> bool:
         """Whether it is a vision model, which reads images and no text."""
         return self.grid is not None
 
@@ -220,9 +220,9 @@ class Entry(Facts):
         return replace(self, layers=self.decoder_layers, decoder_layers=self.layers, window=None)
 
     @property
-    def reads(self) -> bool:
+    def is_text_model(self) -> bool:
         """Whether it reads only texts."""
-        return not self.sees and not self.images
+        return not self.is_vision_model and not self.images
 
     @property
     def fingerprint(self) -> str:
@@ -282,8 +282,8 @@ MINILM = Package(
 """The published files of the bundled BERT."""
 
 MINILM_LEARNED = (
-    "made of every second layer of a model distilled from a masked language model (Wang et al. 2020), then "
-    "trained to give sentences that belong together similar vectors (contrastive learning)"
+    "made from a larger model that had learned to fill in missing words (Wang et al. 2020), and then trained "
+    "to give similar vectors to texts that belong together, such as a question and its answer"
 )
 """A description of its training, for users; it is no longer a language model."""
 
@@ -344,9 +344,10 @@ def _storyteller(size: Size) -> Entry:
 _SHAPES = Entry(
     name=SHAPES,
     title="Shapes (a small vision-language model)",
-    description="A small LLaVA with 2 layers of 4 heads, trained for some minutes on drawings of shapes in a "
-    "grid of 5 × 5 cells, one patch each. Its vocabulary has 18 words; it answers two kinds of questions and "
-    "cannot read photographs. Its vision encoder has W_O = 0, so each patch token holds only its own cell.",
+    description="A small LLaVA with 2 layers of 4 heads, trained for a few minutes on drawings of shapes in "
+    "a grid of 5 × 5 cells, one patch each. Its vocabulary has 18 words; it answers two kinds of questions "
+    "and cannot read photographs. Its vision encoder has W_O = 0, so each patch token represents only its "
+    "own cell.",
     engine="transformers",
     family="llava",
     layers=0,
@@ -379,7 +380,7 @@ _ENTRIES = {
     for entry in (
         _minilm(
             "minilm",
-            "MiniLM (a small BERT)",
+            "MiniLM, a small BERT",
             f"all-MiniLM-L6-v2: a BERT of 6 layers with 12 heads each, {MINILM_LEARNED}.",
             "transformers",
         ),
@@ -408,15 +409,15 @@ def entry(name: str) -> Entry:
     """Return the entry of that name.
 
     Raises:
-        UnknownModel: there is none; the message suggests the closest name and lists all.
+        UnknownModel: there is none; the message suggests the closest name and lists all names.
     """
     found = _ENTRIES.get(name)
     if found is None:
-        raise UnknownModel(unknown(name))
+        raise UnknownModel(unknown_message(name))
     return found
 
 
-def unknown(name: str) -> str:
+def unknown_message(name: str) -> str:
     """Return the error message for a name that is not in the catalogue."""
     close = difflib.get_close_matches(name.strip().lower(), _ENTRIES, n=1, cutoff=0.5)
     hint = f" Did you mean {close[0]}?" if close else ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FILE = "config.json"
 
-OF_PICTURES = ("processor_config.json", "preprocessor_config.json")
+IMAGE_PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
 """The files with the image processor's settings; the first one is nested and takes precedence."""
 
 MAX_BYTES = 10_000_000
@@ -35,13 +35,13 @@ ALWAYS_TOKENS = 1024
 MAX_ATTENTION_WEIGHTS = 2**28
 """The largest layers × heads × tokens² for texts of more than `ALWAYS_TOKENS` tokens: 1.1 GB of weights.
 
-A model with 12 × 12 heads reads up to 1,365 tokens. One with 32 × 32 heads reads 1,024, which take 4.3 GB.
+The limit is 1,365 tokens for a model with 12 × 12 heads, and 1,024 for one with 32 × 32 heads (4.3 GB).
 """
 
 MAX_TOKENS = 8192
 """The largest number of tokens for which queries, keys and values are stored, without weights.
 
-They may take a quarter of a model's memory limit (`limits.max_bytes`): 8,192 tokens of a GPT-2 take 0.9 GB.
+They take at most a quarter of the memory limit (`limits.max_bytes`): 8,192 tokens of a GPT-2 take 0.9 GB.
 """
 
 # Families whose position table starts with unused rows for padding.
@@ -83,7 +83,7 @@ def facts(folder: Path, name: str) -> Facts:
     """Read `config.json` in the folder, without running code from there.
 
     Args:
-        folder: has `config.json`, one of `OF_PICTURES` for a vision model, and possibly
+        folder: has `config.json`, one of `IMAGE_PROCESSOR_FILES` for a vision model, and possibly
             `tokenizer_config.json`.
         name: the model's name, for messages.
 
@@ -94,9 +94,9 @@ def facts(folder: Path, name: str) -> Facts:
     """
     raw = read_json(folder / FILE, name)
     _refuse_code(raw, name)
-    if "transformers_weights" in raw:  # it could name a pickle, or other weights than the counted ones
+    if "transformers_weights" in raw:  # it could name a pickle, or weights that were not counted
         raise ModelNotSupported(
-            f"{FILE} of {quoted(name)} names a file of weights (transformers_weights), but attnviz reads "
+            f"{FILE} of {quoted(name)} names a weights file (transformers_weights), but attnviz reads "
             "only model.safetensors. Save the model again with save_pretrained."
         )
     _check_size_limits(raw, name)
@@ -126,7 +126,7 @@ def image_processor(folder: Path, name: str) -> dict[str, Any]:
     Raises:
         ModelFilesDamaged: they are missing or cannot be read.
     """
-    nested, own = (folder / file for file in OF_PICTURES)
+    nested, own = (folder / file for file in IMAGE_PROCESSOR_FILES)
     found = read_json(nested, name).get("image_processor") if nested.is_file() else None
     return found if isinstance(found, dict) else read_json(own, name)
 
@@ -156,8 +156,8 @@ def facts_of(
         found = facts_of(text, name, max_length, bounded=False)  # long texts are kept as vectors
         layers = found.layers or found.decoder_layers  # PaliGemma's decoder has no causal mask over images
         return replace(
-            found, family=config.model_type, layers=0, decoder_layers=layers, images=True, joins=False,
-            expects="next", window=None,
+            found, family=config.model_type, layers=0, decoder_layers=layers, images=True, expects="next",
+            may_read_pairs=False, window=None,
         )  # fmt: skip
     layers, decoder_layers = _layers(config, name)
     first, second = _stack_configs(config)
@@ -199,12 +199,12 @@ def facts_of(
         grid=grid,
         special=special if grid else (),
         without_weights=tuple(others.items()),
-        joins=not (grid or config.model_type in families.TEXT_TOWERS or decoder_layers),
+        may_read_pairs=not (grid or config.model_type in families.TEXT_TOWERS or decoder_layers),
     )
 
 
 def _decoder(config: Any) -> PreTrainedConfig:
-    """Return the config of the decoder in one of `READERS`, as for a separate model."""
+    """Return the decoder's config in a model of `READERS`, as if the decoder were a separate model."""
     found: Any = copy.copy(config.text_config if config.model_type == "blip" else config.decoder)
     found.is_encoder_decoder, found.is_decoder = False, True
     for size, paired_name in (
@@ -242,7 +242,7 @@ def picture_size(config: PreTrainedConfig, processor: Mapping[str, Any], name: s
 
 
 def _special_tokens(config: PreTrainedConfig) -> tuple[str, ...]:
-    """Return the tokens before an image's patches: [CLS] and registers (Darcet et al. 2024), if any."""
+    """Name the tokens before an image's patches: [CLS] and registers (Darcet et al. 2024), if any."""
     registers = range(1, getattr(config, "num_register_tokens", 0) + 1)
     classes = () if config.model_type == "siglip_vision_model" else ("[CLS]",)
     return (*classes, *(f"register {number}" for number in registers))
@@ -261,7 +261,7 @@ def _refuse_code(raw: dict[str, Any], name: str) -> None:
 
 
 def _check_size_limits(raw: Mapping[str, Any], name: str) -> None:
-    """Raise for sizes for which transformers would build very long lists."""
+    """Raise if a size in the config would make transformers build a very long list."""
     for key, value in raw.items():
         if isinstance(value, Mapping):
             _check_size_limits(value, name)
@@ -299,8 +299,8 @@ def _parsed(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfig:
     return config
 
 
-def encodes_alone(config: PreTrainedConfig) -> bool:
-    """Return whether a model is the encoder of an encoder–decoder, saved without the decoder."""
+def is_lone_encoder(config: PreTrainedConfig) -> bool:
+    """Return whether a model is the encoder of an encoder–decoder that was saved without the decoder."""
     return paired_family(config) and any(name.endswith("EncoderModel") for name in config.architectures or ())
 
 
@@ -318,7 +318,7 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
         from transformers.models.auto import modeling_auto
     first, second = _stack_configs(config)
     family, layers = config.model_type, _size(first, "num_hidden_layers", name)
-    if config.is_encoder_decoder and not encodes_alone(config):
+    if config.is_encoder_decoder and not is_lone_encoder(config):
         sizes = ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
         return layers, _size(second, next(size for size in sizes if hasattr(second, size)), name)
     if getattr(config, "is_decoder", False):

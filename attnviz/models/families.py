@@ -26,10 +26,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it combines two models with separate configs": (
         *("encoder-decoder", "speech-encoder-decoder", "vision-text-dual-encoder", "rag"),
     ),
-    "its images have different numbers of patches, with padding": (
-        "siglip2",
-        "siglip2_vision_model",
-    ),
+    "its images have different numbers of patches, with padding": ("siglip2", "siglip2_vision_model"),
     "it processes audio": (
         *("whisper", "wav2vec2", "hubert", "wavlm", "speech_to_text", "moonshine", "bark", "musicgen"),
     ),
@@ -49,11 +46,8 @@ QUANTIZERS: Mapping[object, str] = {
 LOCAL = frozenset({"longformer", "led", "longt5", "big_bird"})
 """Families with an encoder that computes only weights of nearby tokens."""
 
-ONLY_ABLATED = frozenset(
-    {
-        *("bloom", "codegen", "deberta", "deberta-v2", "falcon", "gpt_neo", "gptj", "mpnet", "mpt"),
-        "roformer",
-    }
+ABLATION_ONLY = frozenset(
+    {*("bloom", "codegen", "deberta", "deberta-v2", "falcon", "gpt_neo", "gptj", "mpnet", "mpt"), "roformer"}
 )
 """Families with custom attention code: heads can be ablated, but not redirected."""
 
@@ -73,7 +67,7 @@ _LINEAR_ATTENTION: Mapping[str, str] = {
     "kimi_linear": "linear attention (Kimi Delta Attention)",
     **dict.fromkeys(("qwen3_next", "olmo_hybrid", "qwen3_5_text"), "linear attention (Gated DeltaNet)"),
 }
-"""The kind of layer that "linear_attention" stands for in configs, by family."""
+"""The kind of layer that "linear_attention" means in configs, by family."""
 
 VISION: frozenset[str] = frozenset(
     {"vit", "dinov2", "dinov2_with_registers", "clip_vision_model", "siglip_vision_model"}
@@ -128,9 +122,9 @@ _OTHER_INPUTS = ("vision_config", "audio_config")
 
 
 def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
-    """Return why a model of this family cannot be recorded exactly; None if it can.
+    """Return the reason why a model of this family cannot be recorded exactly; None if it can.
 
-    Other models are compared with transformers' own attention on loading, and refused if they differ.
+    Other models are compared with transformers' own attention on loading, and are refused if they differ.
 
     Args:
         model_type: transformers' name of the family.
@@ -174,7 +168,7 @@ def _reason_for(model_type: str, config: Mapping[str, Any]) -> str | None:
 
 
 def without_weights(model_type: str, layer_types: Sequence[str]) -> dict[int, str]:
-    """Return the types of the layers without attention weights, by index from 0.
+    """Return descriptions of the layers without attention weights, by index from 0.
 
     Args:
         model_type: transformers' name of the family.

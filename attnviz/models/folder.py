@@ -19,7 +19,7 @@ SETTINGS = (
     "special_tokens_map.json",
     "added_tokens.json",
     "generation_config.json",
-    *config.OF_PICTURES,
+    *config.IMAGE_PROCESSOR_FILES,
 )
 """Optional files that are read, in addition to config, weights and tokenizer; no code is read."""
 
@@ -64,7 +64,7 @@ def fingerprint(folder: Path, name: str) -> str:
 def described(
     name: str, title: str, facts: Facts, counts: Counter[str], dtype: DType, origin: Folder | Hub | Borrowed
 ) -> Entry:
-    """Return the entry of a model with these facts, without those that depend on its tokenizer.
+    """Return the entry of a model with these facts; `pairs`, which depends on the tokenizer, is False.
 
     Args:
         counts: the number of parameters, by stored dtype.
@@ -101,10 +101,10 @@ def _entry(folder: Path, name: str, digest: str, dtype: DType) -> Entry:
         _check_links(folder, file, name)
         counts += weights.count_parameters(folder / file, f"{file} of {quoted(name)}", facts.part)
     found = described(name, Path(name).name or name, facts, counts, dtype, Folder(folder, digest))
-    if not facts.sees:
+    if not facts.is_vision_model:
         tokenizer.check_files(files, folder, name)
-    if found.reads:
-        found = replace(found, pairs=facts.joins and joins(tokenizer.tokenizer_of(found)))
+    if found.is_text_model:
+        found = replace(found, pairs=facts.may_read_pairs and reads_pairs(tokenizer.tokenizer_of(found)))
     return found
 
 
@@ -114,16 +114,17 @@ def _check_links(folder: Path, file: str, name: str) -> None:
     cache = own.parent.parent / "blobs" if own.parent.name == "snapshots" else own
     if not (target.is_relative_to(own) or target.is_relative_to(cache)):
         raise ModelFilesDamaged(
-            f"{file} in {quoted(name)} is a link to outside the folder. Replace it with the file itself."
+            f"{file} in {quoted(name)} links to a file outside the folder. Replace the link with the file."
         )
 
 
-def joins(reads: tokenizer.TextTokenizer) -> bool:
+def reads_pairs(text_tokenizer: tokenizer.TextTokenizer) -> bool:
     """Return whether the tokenizer adds special tokens around a second sentence, as BERT's does."""
     for sample in ("a", "ACGTACGT"):  # the second for DNA and proteins, where lower-case letters are dropped
         try:
             one, two = (
-                sum(token.special for token in reads.tokens(sample, second)) for second in (None, sample)
+                sum(token.special for token in text_tokenizer.tokens(sample, second))
+                for second in (None, sample)
             )
         except (AttnvizError, TypeError, ValueError):
             continue

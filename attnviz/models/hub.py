@@ -89,7 +89,7 @@ def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
     found = folder.described(
         name, name, listing.facts, listing.parameters, dtype, Hub(repository, listing.commit, size)
     )
-    return replace(found, pairs=listing.facts.joins)  # may be wrong: only its tokenizer shows this
+    return replace(found, pairs=listing.facts.may_read_pairs)  # may be wrong: only its tokenizer shows this
 
 
 def download(identifier: str, name: str, progress: Progress, dtype: DType = "float32") -> None:
@@ -118,7 +118,7 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
         with hub_files.plain_http():
             for file, size in listing.files:
                 report(0)
-                if (file, size) == listing.weights[0] and not listing.facts.sees:
+                if (file, size) == listing.weights[0] and not listing.facts.is_vision_model:
                     # Check that the tokenizer can be opened before downloading gigabytes.
                     tokenizer.guarded_in_folder(listing.snapshot, listing.facts.token_limit)
                 hub_files.fetch(repository, file, listing.commit, name, report)
@@ -130,7 +130,7 @@ def download(identifier: str, name: str, progress: Progress, dtype: DType = "flo
 
 @lru_cache(maxsize=32)
 def fetch_listing(repository: str, revision: str, name: str, dtype: DType = "float32") -> Listing:
-    """Fetch a model's list of files, its config and the headers of its weights, a few kilobytes.
+    """Fetch a model's list of files, its config and the headers of its weights: a few kilobytes in total.
 
     Raises:
         AttnvizError: as for `entry`.
@@ -140,11 +140,11 @@ def fetch_listing(repository: str, revision: str, name: str, dtype: DType = "flo
         raise weights.without_weights(sizes, name)
     if config.FILE not in sizes:
         raise ModelFilesDamaged(f"{quoted(name)} has no {config.FILE}, and is not a transformers model.")
-    small = (config.FILE, "tokenizer_config.json", *config.OF_PICTURES, weights.INDEX)
+    small = (config.FILE, "tokenizer_config.json", *config.IMAGE_PROCESSOR_FILES, weights.INDEX)
     for file in small:
         if sizes.get(file, 0) > config.MAX_BYTES:
             raise ModelFilesDamaged(f"{file} of {quoted(name)} is too large: {sizes[file]:,} bytes.")
-    # First by the name of the revision: the cache then stores the commit for that name.
+    # The config is fetched by the revision's name, so that the cache stores the commit for that name.
     snapshot = hub_files.fetch(repository, config.FILE, revision, name).parent
     if snapshot.name != commit:
         raise ModelNotReachable(f"{quoted(name)} has just changed on the hub. Try again.")
@@ -152,10 +152,10 @@ def fetch_listing(repository: str, revision: str, name: str, dtype: DType = "flo
         if file in sizes:
             hub_files.fetch(repository, file, commit, name)
     parts = weights.weight_files(sizes, snapshot, name)
-    # A stored parameter takes at most four bytes, so this refuses far too large models without more requests.
+    # A stored parameter takes at most 4 bytes, so models that are far too large need no more requests.
     limits.check(sum(sizes[file] for file in parts) // limits.BYTES_PER_PARAMETER["float32"], dtype)
     facts = config.facts(snapshot, name)
-    if not facts.sees:
+    if not facts.is_vision_model:
         tokenizer.check_files(sizes, snapshot, name)
     tokenizers = (tokenizer.FILE,) if tokenizer.FILE in sizes else tokenizer.FILES
     return Listing(
@@ -194,7 +194,7 @@ def _cached(repository: str, revision: str) -> Path | None:
     if found is None:
         return None
     files = {file.name for file in found.parent.iterdir() if file.exists()}
-    if files.isdisjoint({*tokenizer.FILES, *config.OF_PICTURES}):
+    if files.isdisjoint({*tokenizer.FILES, *config.IMAGE_PROCESSOR_FILES}):
         return None
     try:
         weights.weight_files(files, found.parent, repository)

@@ -163,7 +163,7 @@ def translated_errors(name: str) -> Iterator[None]:
         ) from error
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
         raise UnknownModel(
-            f"The hub has no model {model}, no such revision of it, or it is private. Check the spelling; "
+            f"The hub has no model or revision {model}, or it is private. Check the spelling; "
             f"for a private model, {_LOG_IN}."
         ) from error
     except errors.HfHubHTTPError as error:
@@ -185,8 +185,8 @@ def translated_errors(name: str) -> Iterator[None]:
     ) as error:
         raise ModelNotReachable(
             f"The hub cannot be reached, or another server answers in its place, so {model} cannot be "
-            "downloaded. Check the network. Without it, attnviz can open models on this machine: its own, "
-            "folders, and earlier downloads."
+            "downloaded. Check the network. Without it, attnviz can open bundled models, folders and earlier "
+            "downloads."
         ) from error
     except OSError as error:
         raise ModelNotReachable(

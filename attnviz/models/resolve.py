@@ -105,7 +105,7 @@ def parts_of(name: str) -> tuple[str, dict[str, Any]]:
     return name, settings
 
 
-def pasted(text: str) -> str:
+def clean_name(text: str) -> str:
     """Clean a pasted name: remove quotation marks, and convert the URL of a page on the hub to an id."""
     name = text.strip().strip("\"'“”‘’").strip()
     page = _HUB_PAGE.fullmatch(name)
@@ -168,9 +168,11 @@ def _is_path_like(name: str) -> bool:
 
 def _unknown(name: str) -> str:
     if _URL.match(name):
-        hint = f" Perhaps {pasted(name)}?" if _HUB_PAGE.fullmatch(name) and pasted(name) != name else ""
+        hint = (
+            f" Perhaps {clean_name(name)}?" if _HUB_PAGE.fullmatch(name) and clean_name(name) != name else ""
+        )
         return f"{quoted(name)} is a URL. Enter only the model's id: owner/name.{hint}"
     return (
-        f"{catalogue.unknown(name)} Open other models by folder (./my-model) or by Hugging Face id "
-        "with the owner, such as openai-community/gpt2 or google-bert/bert-base-uncased."
+        f"{catalogue.unknown_message(name)} Open other models by folder (./my-model) or by Hugging "
+        "Face id with the owner, such as openai-community/gpt2 or google-bert/bert-base-uncased."
     )

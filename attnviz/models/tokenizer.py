@@ -13,18 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from attnviz import readable
-from attnviz.errors import (
-    EmptyText,
-    ModelFilesDamaged,
-    ModelNotSupported,
-    TextTooLong,
-    quoted,
-)
+from attnviz.errors import EmptyText, ModelFilesDamaged, ModelNotSupported, TextTooLong, quoted
 from attnviz.importing import gate, need_extra
 from attnviz.models import allowed, catalogue
 from attnviz.models.tokenizer_client import RemoteTokenizer
 from attnviz.models.wrapped_tokenizer import Encoded, WrappedTokenizer, is_tokenizer, spans_of_steps
-from attnviz.spelling import BROKEN, SPACES, numbered, spelled_bytes
+from attnviz.spelling import BROKEN, SPACES, byte_numbers, spelled_bytes
 from attnviz.trace import Token
 
 if TYPE_CHECKING:
@@ -48,12 +42,12 @@ _MASKS = ("[MASK]", "<mask>")  # the mask tokens of the BERT and RoBERTa familie
 _CONTEXT = 8  # preceding tokens that determine whether a token begins with a space
 
 _NOT_BUILT = (
-    "transformers cannot build a tokenizer from this model's files. Add a tokenizer.json to the folder, "
-    "which a fast tokenizer writes with tokenizer.save_pretrained(folder). Or pass tokens and a model object "
-    "in Python: attnviz.trace(tokenizer(text), model)."
+    "transformers cannot build a tokenizer from this model's files. Save a tokenizer.json in the folder: "
+    "call save_pretrained(folder) on a fast tokenizer. Or pass tokens and a model object in Python: "
+    "attnviz.trace(tokenizer(text), model)."
 )
 _NO_TOKENIZER = (
-    "A model object needs a tokenizer to read a text: pass tokenizer=…. Without it, pass tokens, as "
+    "A model object needs a tokenizer to read a text: pass tokenizer=…. Without one, pass tokens, as "
     "returned by tokenizer(text)."
 )
 _SETTINGS = "tokenizer_config.json"
@@ -75,7 +69,7 @@ class TokenizedText:
     type_ids: tuple[int, ...]
 
 
-def nothing_to_read(where: str = "here") -> EmptyText:
+def empty_text_error(where: str = "here") -> EmptyText:
     """Return the error for an empty text."""
     return EmptyText(
         f"There is nothing {where} for the model to read. Type a sentence, for example: The dog is tired."
@@ -116,15 +110,15 @@ class TextTokenizer:
         return self._tokenizer
 
     def described(self) -> tuple[list[int], str | None, object]:
-        """Return special token ids, the mask token and the number of sentences, for a `RemoteTokenizer`."""
+        """Return special token ids, mask token and number of segment types, for a `RemoteTokenizer`."""
         return sorted(self._special), self.mask, self._types
 
     def encoded(self, *texts: str, target: bool = False) -> Encoding | Encoded:
         """Return the tokens of a text or a pair from the inner tokenizer.
 
         Args:
-            target: True for the decoder's text, which the tokenizer of a translator reads as another
-                language.
+            target: True for the decoder's text; a translation model's tokenizer treats it as text in the
+                target language.
         """
         encode: Any = self._tokenizer.encode
         if target:
@@ -140,8 +134,9 @@ class TextTokenizer:
         """Return the tokens of a text, or of a pair of sentences, special tokens included.
 
         A typed special token ("[MASK]", "</s>") is part of the text and has a span. Spans always exclude the
-        space around a word; tokens that are parts of one character have the same span. White space,
-        punctuation and the tokenizer itself separate words; the second sentence continues their numbers.
+        space around a word; tokens that are parts of one character have the same span. Words end at white
+        space, at punctuation, and where the tokenizer splits them; their numbers continue in the second
+        sentence.
 
         A special token that the tokenizer added belongs to the sentence before it, or to the first sentence
         if it is at the beginning.
@@ -152,7 +147,7 @@ class TextTokenizer:
         Raises:
             EmptyText: the tokenizer returns no tokens for a text.
             TextTooLong: there are too many tokens for the model, or more than `MAX_CHARACTERS` characters.
-            UnreadableText: the text has half of a surrogate pair, or the tokenizer's process fails.
+            UnreadableText: the text contains an unpaired surrogate, or the tokenizer's process fails.
         """
         texts = (text,) if second is None else (text, second)
         maximum = readable.MAX_LONG_CHARACTERS if allowed.may_open() else readable.MAX_CHARACTERS
@@ -164,11 +159,11 @@ class TextTokenizer:
         tokens = self._with_spans(encoding, texts)
         for number, each in enumerate(texts):
             if not each.strip() or all(token.special for token in tokens if token.sentence == number):
-                raise nothing_to_read("in the second sentence" if number else "here")
+                raise empty_text_error("in the second sentence" if number else "here")
         n_types = self._types if isinstance(self._types, int) else 2
         return TokenizedText(tokens, tuple(number if number < n_types else 0 for number in encoding.type_ids))
 
-    def of_ids(self, ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
+    def tokens_of_ids(self, ids: Sequence[int]) -> tuple[str, tuple[Token, ...]]:
         """Return the text of token ids, and the tokens with their spans.
 
         Raises:
@@ -179,9 +174,9 @@ class TextTokenizer:
             raise EmptyText("There are no tokens for the model to read. Pass at least one.")
         if len(ids) > self.token_limit:
             raise TextTooLong(len(ids), self.token_limit, together=False)
-        return self.written("", (), ids)
+        return self.append_tokens("", (), ids)
 
-    def written(
+    def append_tokens(
         self, text: str, tokens: tuple[Token, ...], ids: Sequence[int]
     ) -> tuple[str, tuple[Token, ...]]:
         """Append tokens that a model has generated.
@@ -218,7 +213,7 @@ class TextTokenizer:
         return None if number is None else int(number)
 
     def spelled(self, number: int) -> str:
-        """Return the tokenizer's spelling of a token id, or a text with the number if there is none."""
+        """Return the tokenizer's spelling of a token id, or "<row 7>" if there is none."""
         spelling = self._tokenizer.id_to_token(number)
         return f"<row {number}>" if spelling is None else str(spelling)
 
@@ -232,7 +227,7 @@ class TextTokenizer:
             return spelling
         text = self._decoded([number])
         if BROKEN in text and (parts := spelled_bytes(spelling)) is not None:
-            return numbered(parts)
+            return byte_numbers(parts)
         if spelling.startswith(SPACES[1]) and not text.startswith(
             " "
         ):  # the space is removed at the start of a text
@@ -312,7 +307,7 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
 
 
 def _switches_languages(settings: dict[str, Any]) -> bool:
-    """Return whether the tokenizer reads sources and targets differently, as those of NLLB and mBART."""
+    """Return whether the tokenizer treats sources and targets differently, as those of NLLB and mBART do."""
     with gate:
         import transformers
 
@@ -341,19 +336,19 @@ def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
 
 
 @lru_cache(maxsize=4)
-def numbers(rows: int, token_limit: int) -> TextTokenizer:
-    """Return a replacement for a missing tokenizer that shows each token as its id."""
+def id_tokenizer(rows: int, token_limit: int) -> TextTokenizer:
+    """Return a tokenizer that shows each token as its id, for a model object without a tokenizer."""
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     tokenizer = Tokenizer(models.WordLevel({str(row): row for row in range(rows)}, "0"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return _Numbers(tokenizer, token_limit)
+    return _IdTokenizer(tokenizer, token_limit)
 
 
-class _Numbers(TextTokenizer):
-    """The tokenizer of a model object without tokenizer; it cannot read text."""
+class _IdTokenizer(TextTokenizer):
+    """A tokenizer that shows each token as its id and cannot read text."""
 
-    def tokenized(self, text: str, second: str | None = None, *, target: bool = False) -> TokenizedText:  # noqa: ARG002 - it reads none
+    def tokenized(self, text: str, second: str | None = None, *, target: bool = False) -> TokenizedText:  # noqa: ARG002 - it reads no text
         """Raise ModelNotSupported."""
         raise ModelNotSupported(_NO_TOKENIZER)
 
@@ -384,7 +379,7 @@ def check_files(files: Iterable[str], folder: Path, name: str) -> None:
     """Raise unless a model's files include a tokenizer.
 
     Args:
-        folder: the folder of its settings, if there are any.
+        folder: the folder of the tokenizer's settings, if it has any.
 
     Raises:
         ModelFilesDamaged: there is none.
@@ -462,7 +457,7 @@ def _settings(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _span(text: str, start: int, end: int, spelling: str) -> tuple[int, int]:
-    """Return a token's span without the space around it; the span of a token of only space is kept.
+    """Return a token's span without the space around it; a token that is only space keeps its span.
 
     Tokenizers differ: the span of " dog" may include the space; a separate space may have no span; the ▁ that
     SentencePiece puts before a text has the span of the letter after it.
@@ -500,17 +495,17 @@ def _numbered(
     """
     number = max((token.word for token in before if token.word is not None), default=-1)
     previous = before[-1] if before else None
-    numbered = []
+    found = []
     for token in tokens:
         if token.special:
-            numbered.append(token)
+            found.append(token)
         else:
             number += (
                 previous is None or previous.special or _starts_word(texts[token.sentence], previous, token)
             )
-            numbered.append(token if token.word == number else replace(token, word=number))
+            found.append(token if token.word == number else replace(token, word=number))
         previous = token
-    return tuple(numbered)
+    return tuple(found)
 
 
 def _starts_word(text: str, previous: Token, following: Token) -> bool:

@@ -37,7 +37,7 @@ class Client:
     """The process for one folder, which is restarted by the next request after it has ended.
 
     Attributes:
-        described: as from `TextTokenizer.described`.
+        described: the result of `TextTokenizer.described`.
     """
 
     def __init__(self, folder: Path, token_limit: int) -> None:
@@ -135,7 +135,7 @@ class Client:
 
 
 class RemoteTokenizer:
-    """A tokenizer in a process, with the methods of `tokenizers.Tokenizer` that `TextTokenizer` needs.
+    """A tokenizer in a separate process, with the methods that `TextTokenizer` needs.
 
     Attributes:
         special: the ids of the special tokens.
@@ -152,7 +152,7 @@ class RemoteTokenizer:
         return Encoded(*self.client.call("encode", False, *texts))
 
     def encode_target(self, text: str) -> Encoded:
-        """Encode a decoder's text; as `encode`."""
+        """Encode a decoder's text, as `encode` does."""
         return Encoded(*self.client.call("encode", True, text))
 
     def decode(self, ids: list[int], *, skip_special_tokens: bool) -> str:

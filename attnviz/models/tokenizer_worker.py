@@ -1,8 +1,9 @@
 """A process that opens the tokenizer of one folder and applies it to texts, within limits.
 
-`tokenizer.json` is a program: a chain of `Replace` normalizers can expand one letter to any length, when it
-reads a text or even when it is opened. `tokenizer_client` starts this process and exchanges lines of JSON
-with it: a request is [method, *arguments], an answer ["done", result] or ["failed", error, message].
+`tokenizer.json` is effectively a program: a chain of `Replace` normalizers can expand one letter to any
+length, when it reads a text or even when it is opened. `tokenizer_client` starts this process and exchanges
+JSON lines with it: a request is [method, *arguments], an answer ["done", result] or ["failed", error,
+message].
 """
 
 from __future__ import annotations

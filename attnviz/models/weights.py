@@ -16,7 +16,7 @@ INDEX = "model.safetensors.index.json"
 """The map from weights to files, for models with several files."""
 
 ADAPTER = "adapter_config.json"
-"""The config of weights that only change another model."""
+"""The config file of an adapter: weights that only change another model."""
 
 MAX_TENSORS = 20_000
 """The largest number of tensors in one file; thousands of names take seconds to read."""
@@ -76,7 +76,7 @@ def counted(tensors: Iterable[tuple[str, str, int]], name: str, part: str) -> Co
     """Return the number of parameters, by dtype.
 
     Args:
-        tensors: the name, dtype in safetensors and number of elements of each.
+        tensors: the name, the dtype in safetensors and the number of elements of each tensor.
         name, part: as for `count_parameters`.
 
     Raises:
@@ -127,7 +127,7 @@ def weight_files(files: Iterable[str], folder: Path, name: str) -> tuple[str, ..
         )
     if missing := listed - files:
         raise ModelFilesDamaged(
-            f"{min(missing)} is missing in {quoted(name)}: a part of its weights. Copy or download it again."
+            f"{quoted(name)} lacks {min(missing)}, a part of its weights. Copy or download it again."
         )
     return tuple(sorted(listed))
 

@@ -1,4 +1,4 @@
-"""Wrapper of transformers tokenizers and other Python tokenizers, which need only token ids and spellings.
+"""A wrapper for transformers tokenizers, and for other Python tokenizers with token ids and spellings.
 
 Fast tokenizers return each token's span in the text. For others, spans are found from the spellings.
 """
@@ -81,7 +81,7 @@ class WrappedTokenizer:
         """Return the tokens of a decoder's text.
 
         Raises:
-            ModelNotSupported: it is a translator's tokenizer, and its target language is not set.
+            ModelNotSupported: it is the tokenizer of a translation model, and its target language is not set.
         """
         if getattr(self._wrapper, "tgt_lang", "") is None:
             raise ModelNotSupported(_NO_LANGUAGE)

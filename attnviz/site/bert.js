@@ -3,7 +3,7 @@
 
 /**
  * @typedef {{ rows: number, columns: number, values: Int16Array | Float32Array, scales: Float32Array }} Matrix
- *   weight[row, column] = values × the row's scale
+ *   weight[row, column] = value × the row's scale
  * @typedef {{ [name: string]: Matrix | Float32Array }} Tensors by the names in attnviz/site/weights.py
  * @typedef {{ weights: Float32Array, query: Float32Array, key: Float32Array, value: Float32Array }} Pass
  *   weights: [layer, head, query, key]; the others: [layer, head, token, dimension]

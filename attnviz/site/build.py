@@ -24,13 +24,13 @@ from attnviz.widgets import code
 
 _HERE = Path(__file__).parent
 _MODEL = "minilm"
-_MARKER = "service_worker.js"  # identifies a folder as an earlier site
+_MARKER = "service_worker.js"  # marks a folder as an earlier site
 _DOCUMENTATION = Path("docs", "index.html")
 _ARRAYS = ("weights", "query", "key")
 
 
 def build(out: Path) -> None:
-    """Write the site, and replace an earlier one except its documentation.
+    """Write the site; replace an earlier one, but keep its documentation.
 
     Args:
         out: New or empty folder, earlier site, or folder that contains only the documentation in `docs`.

@@ -1,4 +1,4 @@
-/* explore: starts the site, and has its page Explore. */
+/* explore: the page Explore, and the start of the site. */
 
 import { applyTheme } from "../export/report/report.js";
 import { element } from "../widgets/dom.js";

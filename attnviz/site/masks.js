@@ -8,7 +8,7 @@ export class Masks extends Site {
   /** Returns the labels of the weights without and with the mask, from the lesson, and of their difference. */
   get titles() {
     const labels = this.opening?.labels;
-    return this.facts.readings.map((_, at) => [labels?.before, labels?.masked, "change"][at]);
+    return this.facts.traces.map((_, at) => [labels?.before, labels?.masked, "difference"][at]);
   }
 
   get changeLabel() {

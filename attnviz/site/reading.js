@@ -8,7 +8,7 @@ import { percent } from "../widgets/numbers.js";
  * @typedef {{ text: string, mask?: string, allowed?: number[] | null, tokens: Token[], weights: Float32Array, query:
  *   Float32Array, key: Float32Array }} Run a text and the model's results, with arrays as in bert.js
  * @typedef {{ model: string, layers: number, heads: number }} Sizes
- * @typedef {import("../export/report/report.js").Reading} Reading
+ * @typedef {import("../export/report/report.js").ShownTrace} ShownTrace
  * @typedef {import("../export/report/report.js").TokenView} TokenView
  */
 
@@ -17,12 +17,12 @@ const WIDE = 0.8; // minimum fraction of the maximum entropy that counts as spre
 const MAX_QUOTED = 12; // characters of an unknown word
 
 /**
- * Returns the readings of one text, or of two texts and their difference, and all their numbers.
+ * Returns the data of one text, or of two texts and their difference, for report.js.
  * @param {Run[]} runs
  * @param {Sizes} sizes
- * @returns {{ readings: Reading[], numbers: Float32Array }}
+ * @returns {{ traces: ShownTrace[], numbers: Float32Array }}
  */
-export function readingsOf(runs, sizes) {
+export function tracesOf(runs, sizes) {
   /** @type {Float32Array[]} */
   const arrays = [];
   let length = 0;
@@ -32,24 +32,24 @@ export function readingsOf(runs, sizes) {
     return length - array.length;
   };
   /** @type {any} */
-  const readings = runs.map((run) => reading(run, sizes, add));
+  const traces = runs.map((run) => traceOf(run, sizes, add));
   const [first, second] = runs;
-  if (second?.tokens.length === first.tokens.length) readings.push(change(runs, readings, sizes, add));
+  if (second?.tokens.length === first.tokens.length) traces.push(change(runs, traces, sizes, add));
   const numbers = new Float32Array(length);
   let at = 0;
   for (const array of arrays) {
     numbers.set(array, at);
     at += array.length;
   }
-  return { readings, numbers };
+  return { traces, numbers };
 }
 
-/** Returns whether a cell of [layer, head, query, key], by its index, is not masked in a run.
+/** Returns whether a cell is not masked in a run; `at` is its index in [layer, head, query, key].
  * @param {{ allowed?: number[] | null }} run @param {number} at */
 const isOpen = ({ allowed }, at) => !allowed || allowed[at % allowed.length] > 0;
 
-/** Returns a reading of a text or, with `high`, of a difference. */
-function readingOf(text, count, { model, layers, heads }, weights, token_views, high = null) {
+/** Returns the data of a text or, with `high`, of a difference. */
+function traceObject(text, count, { model, layers, heads }, weights, token_views, high = null) {
   const kind = {
     kind: /** @type {"encoder"} */ ("encoder"),
     layers: Array.from({ length: layers }, (_, layer) => layer + 1),
@@ -63,10 +63,10 @@ function readingOf(text, count, { model, layers, heads }, weights, token_views, 
     token_views,
   };
   const texts = [{ name: "", typed: text, written: "" }];
-  return { model, given: false, names_kinds: false, texts, edits: [], difference: "", pictures: [], kinds: [kind] };
+  return { model, weights_only: false, show_kind: false, texts, edits: [], difference: "", pictures: [], kinds: [kind] };
 }
 
-function reading(run, sizes, add) {
+function traceOf(run, sizes, add) {
   const count = run.tokens.length;
   const labels = run.tokens.map((token, at) => {
     const { label, title } = labelOf(token, run.text);
@@ -93,10 +93,10 @@ function reading(run, sizes, add) {
       hidden: hides ? "[CLS] and [SEP]" : "",
     };
   };
-  return readingOf(run.text, count, sizes, weights, { plain: tokenView("plain"), hidden: tokenView("hidden") });
+  return traceObject(run.text, count, sizes, weights, { plain: tokenView("plain"), hidden: tokenView("hidden") });
 }
 
-/** Returns the second text's weights minus the first's, token by token. */
+/** Returns the difference of two texts: the second one's weights minus the first one's. */
 function change(runs, [first, second], sizes, add) {
   const count = runs[0].tokens.length;
   const tokens = runs[0].tokens.map((_, at) => {
@@ -132,10 +132,10 @@ function change(runs, [first, second], sizes, add) {
   };
   const text = `${runs[0].text} → ${runs[1].text}`;
   const token_views = { plain: tokenView("plain"), hidden: tokenView("hidden") };
-  return readingOf(text, count, sizes, 0, token_views, high);
+  return traceObject(text, count, sizes, 0, token_views, high);
 }
 
-/** Returns the weights between some tokens, each row divided by its shown fraction, and the fractions of all rows. */
+/** Returns the weights between the tokens `rows`, each row divided by its shown fraction, and these fractions. */
 function rescaled(weights, { layers, heads }, count, rows) {
   const left = new Float32Array(layers * heads * rows.length);
   const shown = new Float32Array(left.length * rows.length);
@@ -221,7 +221,7 @@ function largestMoves(differences, size, tokens) {
     const at = values.reduce((best, value, place) => (Math.abs(value) > Math.abs(values[best]) ? place : best), 0);
     const points = Math.round(Math.abs(100 * values[at]));
     const signed = `${points ? (values[at] > 0 ? "+" : "−") : ""}${points} point${points === 1 ? "" : "s"}`;
-    return `changes most where ${tokens[Math.floor(at / size)].label} attends to ${tokens[at % size].label}, ${signed}`;
+    return `largest change: ${tokens[Math.floor(at / size)].label} → ${tokens[at % size].label}, ${signed}`;
   });
 }
 

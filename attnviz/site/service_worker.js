@@ -1,4 +1,4 @@
-/* service worker: caches the pages for offline use. build.py puts the constants in front of this file. */
+/* service worker: caches the pages for offline use. build.py inserts the constants above this line. */
 const worker = /** @type {any} */ (self);
 const { FILES, MODEL, VERSION } = worker.site;
 

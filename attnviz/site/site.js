@@ -6,11 +6,11 @@ import { savePicture } from "../app/components/saved_picture.js";
 import { element } from "../widgets/dom.js";
 import { saveButtons } from "../widgets/pens.js";
 import { allData } from "../widgets/store.js";
-import { readingsOf, weightSteps } from "./reading.js";
+import { tracesOf, weightSteps } from "./reading.js";
 import { weightElements } from "./why.js";
 
 const PRONOUNS = ["it", "he", "she", "they", "him", "her", "them"];
-const CHANGE = "change";
+const CHANGE = "difference";
 
 /**
  * @typedef {import("./reading.js").Run} Run
@@ -29,11 +29,11 @@ export class Site extends Report {
    * @param {Run[]} runs
    */
   constructor(opening, runs) {
-    const { readings, numbers } = readingsOf(runs, opening.sizes);
+    const { traces, numbers } = tracesOf(runs, opening.sizes);
     const [layer, head] = opening.head;
     const open = { text: 1, kind: null, layer, heads: [head], query: null, key: null, together: [], view: /** @type {"lines"} */ ("lines"), hide: false };
     super(
-      { readings, min_kept: opening.min_kept, show: ["atlas", "head"], theme: "auto", views: [["lines", "Lines"], ["matrix", "Matrix"]], open },
+      { traces, min_kept: opening.min_kept, show: ["atlas", "head"], theme: "auto", views: [["lines", "Lines"], ["matrix", "Matrix"]], open },
       numbers,
     );
     this.opening = opening;
@@ -74,26 +74,26 @@ export class Site extends Report {
     return "second sentence minus first";
   }
 
-  /** Returns a suffix that names a run by its text. */
+  /** Returns the part of a note that identifies a run. */
   runLabel(at) {
     return `, in “${this.runs[at].text}”`;
   }
 
   describe() {
-    const [{ typed }] = this.reading.texts;
+    const [{ typed }] = this.trace.texts;
     const tokens = this.kind.size[0];
-    this.about.textContent = `${this.reading.model} · ${tokens} tokens · ${this.kind.signed ? this.changeLabel : `“${typed}”`}`;
+    this.about.textContent = `${this.trace.model} · ${tokens} tokens · ${this.kind.signed ? this.changeLabel : `“${typed}”`}`;
     document.title = `${this.headName}: ${typed.slice(0, 60)} · attnviz`;
   }
 
-  /** Returns the names of the sentences: the word in which they differ, or "first" and "second". */
+  /** Returns a name for each sentence: the word in which the two differ, or "first" and "second". */
   get titles() {
-    const texts = this.facts.readings.filter(({ kinds: [{ signed }] }) => !signed).map(({ texts: [{ typed }] }) => typed);
+    const texts = this.facts.traces.filter(({ kinds: [{ signed }] }) => !signed).map(({ texts: [{ typed }] }) => typed);
     const words = texts.map((text) => text.split(/\s+/).map((word) => word.replace(/^[.,;:!?]+|[.,;:!?]+$/g, "")));
     const pairs = words[0].flatMap((word, at) => (word === words[1]?.[at] ? [] : [[word, words[1]?.[at]]]));
     const isOneWord = words[0].length === words[1]?.length && pairs.length === 1 && pairs[0].every((word) => /^[\p{L}\p{N}]+$/u.test(word));
     const names = isOneWord ? pairs[0] : ["first", "second"];
-    return this.facts.readings.map((_, at) => names[at] ?? CHANGE);
+    return this.facts.traces.map((_, at) => names[at] ?? CHANGE);
   }
 
   get filename() {
@@ -128,7 +128,7 @@ export class Site extends Report {
     });
   }
 
-  /** Returns the chosen key, from 0, or that with the largest number in the open head. */
+  /** Returns the chosen key, from 0; by default the key with the largest number in the open head. */
   key() {
     const { key, query, layer, heads } = this.state;
     const { columns, weights = this.kind.weights } = this.tokenView;
@@ -170,10 +170,10 @@ export class Site extends Report {
     this.runs = runs;
     this.version += 1;
     allData().clear();
-    const { readings, numbers } = readingsOf(runs, this.opening.sizes);
-    Object.assign(this.facts, { readings });
+    const { traces, numbers } = tracesOf(runs, this.opening.sizes);
+    Object.assign(this.facts, { traces });
     this.values = numbers;
-    this.change({ ...(!isSameText && { query: this.initialQuery(), key: null }), text: Math.min(this.state.text, readings.length) });
+    this.change({ ...(!isSameText && { query: this.initialQuery(), key: null }), text: Math.min(this.state.text, traces.length) });
     document.documentElement.dataset.drawn = String(performance.now());
   }
 }

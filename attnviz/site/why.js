@@ -17,7 +17,7 @@ const largestOf = (values, count) =>
   [...values.keys()].sort((one, other) => values[other] - values[one]).slice(0, count);
 
 /**
- * Returns the elements that show the steps to one weight.
+ * Returns the elements that show the calculation of one weight.
  * @param {ReturnType<typeof import("./reading.js").weightSteps>} result
  * @param {{ query: number, key: number }} chosen tokens from 0
  * @param {string} note the head, and the sentence if there are two
@@ -54,7 +54,7 @@ export function weightElements(result, { query, key }, note) {
   });
   const exponent = element("sup", { text: `${format(score)} − ${inBrackets(fixed(largest, DIGITS))}` });
   const steps = [
-    element("h4", {}, "1 · Multiply ", role("query", "query"), " and ", role("key", "key"), ", and add up."),
+    element("h4", {}, "1 · Multiply ", role("query", "query"), " and ", role("key", "key"), ", and add the products."),
     productTable,
     element("h4", { text: `2 · Divide by √${size}: the score.` }),
     element("p", {}, `${fixed(dot, DIGITS)} ÷ √${size} = `, element("strong", { text: fixed(dot / Math.sqrt(size), DIGITS) }), ...(Number.isFinite(score) ? [] : [" → masked: −∞"])),

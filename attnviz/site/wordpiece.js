@@ -1,4 +1,4 @@
-/* wordpiece: BERT's tokenizer, as the `tokenizers` library runs it (Devlin et al. 2019). */
+/* wordpiece: BERT's tokenizer (Devlin et al. 2019), as implemented in the `tokenizers` library. */
 
 const MAX_WORD_LENGTH = 100; // characters; longer words are unknown
 const SPECIAL = /\[(?:CLS|SEP|MASK|UNK|PAD)\]/g;

@@ -16,7 +16,7 @@ const MAX_CHARACTERS = 10_000;
 /** @type {Promise<Model> | undefined} */
 let opened;
 
-/** @type {import("./reading.js").Run[]} the latest results, because visitors often change only one sentence */
+/** @type {import("./reading.js").Run[]} the latest results, kept because visitors often change only one sentence */
 let latest = [];
 
 /** Returns a file of the model, cached so that it is fetched once, even before the service worker is active. */

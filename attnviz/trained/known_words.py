@@ -36,7 +36,7 @@ def known_words(
 
     Raises:
         EmptyText: there are no words.
-        UnreadableText: the text has half a surrogate pair.
+        UnreadableText: the text has half of a surrogate pair.
         TextTooLong: there are more tokens than `limit`, or more than `readable.MAX_CHARACTERS` characters.
         UnknownWords: some words are not in the vocabulary; the error lists all of them.
     """

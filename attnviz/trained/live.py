@@ -1,7 +1,7 @@
 """A live training run in a separate process: `python -m attnviz.trained.live guided 1 1200`.
 
-It prints each snapshot and, at intervals, the current step as one line of JSON (`snapshots.line`). It exits
-when its standard input is closed, so that it never outlives the server that started it.
+It prints each snapshot and, at intervals, the current step as a line of JSON (`snapshots.line`). It exits
+when its standard input is closed, so it ends with the server that started it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from attnviz.trained.translator.evaluation import Evaluation
 from attnviz.trained.translator.training import Settings
 
 SENTENCES = 60
-"""Held-out sentences for each measure; few, so that evaluation is faster than training."""
+"""Number of held-out sentences for each measure; evaluating more would take longer than training."""
 
 _NICENESS = 10  # requests to the server have priority
-_MIN_INTERVAL_SECONDS = 0.25  # between two lines with a step
+_MIN_INTERVAL_SECONDS = 0.25  # minimum interval between lines with a step
 
 
 def train_with_snapshots(variant: str, seed: int, steps: int) -> Iterator[int | Snapshot]:
@@ -59,7 +59,7 @@ def main(variant: str, seed: int, steps: int) -> None:
 
 
 def _exit_at_end_of_input() -> None:
-    # Not sys.stdin: at exit, Python would wait for the thread that reads it.
+    # With sys.stdin, Python would wait for this thread at exit.
     while os.read(0, 1024):
         pass
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Snapshots of a model during training, as lines of JSON: stored in files, or streamed from a live run.
+"""Snapshots of a model during training, as lines of JSON in a file or from a live training run.
 
 Weights and probabilities are stored in thousandths, precise enough for pages that show tenths of a percent.
 """
@@ -21,7 +21,7 @@ from attnviz.trained.storyteller import sizes
 from attnviz.trained.translator import variants
 
 STORED = ("guided", "unguided", "candidates", *sizes.SIZES)
-"""Variants of the translator and sizes of the storyteller with stored training steps."""
+"""Variants of the translator and sizes of the storyteller with a stored training run."""
 
 THOUSAND = 1000
 

@@ -13,7 +13,7 @@ from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
 class PreNormLayerSteps(NamedTuple):
     """The steps of one layer; `attended` and `output` are the sums after each sub-layer.
 
-    Without a feed-forward network, its two fields are None and `output` is `attended`.
+    Without a feed-forward network, the two feed-forward fields are None, and `output` is `attended`.
     """
 
     attention_norm: Float[Tensor, "*batch token d_model"]

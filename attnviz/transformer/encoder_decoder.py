@@ -59,7 +59,7 @@ class EncoderDecoderSteps(NamedTuple):
 
     @property
     def probabilities(self) -> Float[Tensor, "*batch target vocabulary"]:
-        """The probability of each word to be the next one, after each target token."""
+        """The probability that each word comes next, after each target token."""
         return self.logits.softmax(dim=-1)
 
 

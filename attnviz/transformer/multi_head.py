@@ -14,7 +14,7 @@ class MultiHeadSteps(NamedTuple):
     """The steps of all heads.
 
     Attributes:
-        query, key, value: Projections of each head; queries and keys are rotated with rotary positions.
+        query, key, value: Projections of each head; with rotary positions, queries and keys after rotation.
         attention: Scores, weights and output of each head.
         concatenated: Concatenation of the heads' outputs.
         output: The concatenation times W_O.

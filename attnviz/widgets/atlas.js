@@ -78,7 +78,7 @@ class Atlas extends HeadGrid {
   pick(at) {
     if (at < 0) return;
     const { layer, head } = this.place(at);
-    // Update the widgets of this page first, in the same frame; then Python.
+    // Update the other widgets on this page first, in the same frame; then notify Python.
     window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: { layer, heads: [head] } }));
     this.trigger("pick", { layer, head, ...pendingChoices("heads") });
   }

@@ -6,7 +6,7 @@ import { percent } from "./numbers.js";
 /** @typedef {{ hidden: string, min_kept: number }} Limit the hidden tokens, and the minimum shown fraction of a row */
 
 /**
- * Describes a row, like `aside` of analysis/display_tokens.py: "97.3 % of this row went to [CLS]"; else "".
+ * Returns the note on a mostly hidden row, "97.3 % of this row went to [CLS]", or ""; as `hidden_note` in Python.
  * @param {number} left the shown fraction of the row
  * @param {Limit} limit
  */

@@ -1,4 +1,4 @@
-/* head grid: base of the pictures with a button per head; rows are layers, columns are heads. */
+/* head grid: base class of pictures with a button per head; rows are layers, columns are heads. */
 
 import { element } from "./dom.js";
 import { buttonOf, moveFocus, onHover } from "./keyboard.js";
@@ -94,7 +94,7 @@ export class HeadGrid extends View {
     return shown;
   }
 
-  // Overridden by each picture: a head's name, its description, and the handler of a click (−1: on no button).
+  // Overridden by each picture: a head's name, its description, and the handler of a click (−1 outside the buttons).
 
   /** @param {number} _at */
   name(_at) {

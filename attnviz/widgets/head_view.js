@@ -105,7 +105,7 @@ class HeadView extends View {
   }
 
   /** The part with half as many tokens along a side, centred on the chosen tokens or else on the current part. */
-  get closer() {
+  get zoomedIn() {
     const { part } = this.data;
     const { query, key } = this.pinned;
     const { row, column, span } = this.place;
@@ -122,11 +122,11 @@ class HeadView extends View {
   goTo(place) {
     const { part } = this.data;
     if (!part) return;
-    const fits = clampPlace(place, part.size);
-    if (JSON.stringify(fits) === JSON.stringify(this.place)) return;
-    this.windowChoice.choose(fits);
+    const clamped = clampPlace(place, part.size);
+    if (JSON.stringify(clamped) === JSON.stringify(this.place)) return;
+    this.windowChoice.choose(clamped);
     this.window.show(part, this.data.view !== "lines", this.data.unit === "percent");
-    this.trigger("window", fits);
+    this.trigger("window", clamped);
   }
 
   /** The number of tokens that a cell spans along each side. */
@@ -134,7 +134,7 @@ class HeadView extends View {
     return this.data.part && this.data.view !== "lines" ? blockOf(this.data.part.span) : 1;
   }
 
-  /** The pinned pair; null for a token that these tokens do not include. */
+  /** The pinned pair; null for a token that is not shown. */
   get pinned() {
     const { query, key } = this.pin.value;
     const { query_tokens: queries, key_tokens: keys } = this.data;
@@ -163,9 +163,9 @@ class HeadView extends View {
     const set = allData().get(this.data.exact);
     const { values, shape } = set?.arrays.values ?? {};
     const columns = this.data.key_tokens.length;
-    const fits = values && shape[1] === this.data.query_tokens.length && shape[2] === columns;
+    const isCurrent = values && shape[1] === this.data.query_tokens.length && shape[2] === columns;
     return this.heads.map((number) => {
-      const at = fits ? this.#headIndex(set, number) : -1;
+      const at = isCurrent ? this.#headIndex(set, number) : -1;
       const start = (at * (shape?.[1] ?? 0) + query) * columns;
       return { number, values: at < 0 ? null : values.subarray(start, start + columns) };
     });
@@ -189,7 +189,7 @@ class HeadView extends View {
     });
   }
 
-  /** The given query; without one, the queries of the shown sum. */
+  /** Returns the query as a list; if it is null, the queries whose rows are summed. */
   summedQueries(query) {
     return query === null ? (this.data.together ?? []) : [query];
   }
@@ -202,7 +202,7 @@ class HeadView extends View {
     return ` (heads from ${this.number(low)} to ${this.number(high)})`;
   }
 
-  /** The row tokens, marked with * if an open head shows little of the row. */
+  /** The row tokens, marked with * if little of the row's weight is shown in an open head. */
   get queries() {
     const set = allData().get(this.data.exact);
     const { values, shape } = set?.arrays.left ?? {};
@@ -250,7 +250,7 @@ class HeadView extends View {
     return element("bdi", { text: this.data[`${side}_tokens`][at].name });
   }
 
-  /** Formats a number. A weight −limit is one that a report of a long text omits; it is at most `limit`. */
+  /** Formats a number. A negative weight is minus the upper bound of a weight that a report of a long text omits. */
   number(value) {
     if (Number.isNaN(value)) return "masked";
     const limit = this.data.unit === "percent" && value < 0;
@@ -346,7 +346,7 @@ class HeadView extends View {
     this.root.scrollIntoView({ behavior: calm ? "auto" : "smooth", block: "start" });
   }
 
-  /** Updates the widgets of this page first, in the same frame; then Python. */
+  /** Updates all widgets on this page first, in the same frame; then notifies Python. */
   choose(heads) {
     const choice = { layer: this.layer, heads };
     window.dispatchEvent(new CustomEvent("attnviz:heads", { detail: choice }));

@@ -8,11 +8,11 @@ import { CanvasPen, truncate, textWidth } from "./pens.js";
 
 // Maximum number of curves, strongest first: more are slow to draw and indistinguishable.
 const MAX_CURVES = { text: 600, perRow: 24, perRowOfAll: 12 };
-const MANY_TOKENS = 64; // of more tokens, only the rows in view have curves
-const ROW = { roomy: 26, dense: 24, projected: 20, many: 40 }; // heights in pixels; rows above `many` are dense
+const MANY_TOKENS = 64; // with more tokens, only the rows in view have curves
+const ROW = { roomy: 26, dense: 24, projected: 20, many: 40 }; // heights in pixels; more than `many` rows are dense
 const MAX_HEIGHT = 640;
 
-/** The strength of each level's line, 0–1; only partly inverts the levels' square root, to keep weak links visible. */
+/** The strength of each level's line, 0–1. An exponent of 2 would undo the levels' square root and hide weak links. */
 const strengths = {
   sequential: Float32Array.from({ length: 256 }, (_, level) => (level === 255 ? 0 : (level / 254) ** 1.4)),
   diverging: Float32Array.from({ length: 256 }, (_, level) =>
@@ -35,8 +35,8 @@ const strengths = {
  * @param {{ queries: number[], key: number | null }} from the queries or the key whose lines are drawn;
  *   without either, all queries in view
  * @param {Scale} kind
- * @returns {{ drawn: number, total: number, inView: boolean }} numbers of drawn curves and of all, and
- *   whether only the rows in view were considered
+ * @returns {{ drawn: number, total: number, inView: boolean }} the numbers of drawn curves and of all
+ *   curves, and whether only the rows in view were considered
  */
 function drawLines(pen, { left, right, width, row, top, height }, shown, { queries, key }, kind) {
   const strength = strengths[kind];
@@ -98,11 +98,11 @@ function shortNumber(value, unit, several) {
   if (Number.isNaN(value) || (unit !== "score" && Math.abs(value) < 0.005)) return "";
   if (unit === "percent" && value < 0) return ""; // only an upper bound
   const text = formatBrief(value, unit);
-  return several ? text.replace(" %", "") : text;
+  return several ? text.replace("\u00a0%", "") : text;
 }
 
 export class Lines {
-  /** @param view the HeadView, which has the data and handles clicks */
+  /** @param view the HeadView that shows these lines */
   constructor(view) {
     this.view = view;
     this.canvas = element("canvas", { class: "curves", "aria-hidden": "true" });
@@ -201,7 +201,7 @@ export class Lines {
     this.draw();
   }
 
-  /** Returns the tokens with drawn lines: the hovered token, else the pinned query, else all queries. */
+  /** The queries or the key whose lines are drawn: the hovered token, else the pinned query; neither for all. */
   get from() {
     const { query } = this.view.pinned;
     if (this.hover?.side === "query") return { queries: [this.hover.at], key: null };
@@ -228,7 +228,7 @@ export class Lines {
     else this.view.pick(query ?? this.strongestQuery(at), at);
   }
 
-  /** Returns the query with the largest weight on a key, which a click on the key pins if no query is pinned. */
+  /** Returns the query with the largest weight on a key; a click on the key pins it if no query is pinned. */
   strongestQuery(key) {
     const [head] = this.view.shownHeads();
     if (!head) return 0;
@@ -340,7 +340,7 @@ export class Lines {
     if (key !== null) return view.columnSentence(key);
     const lines = `${total.toLocaleString("en")} lines${inView ? " of the tokens in view" : ""}`;
     const many = total > drawn ? `The ${drawn} strongest of ${lines}. ` : "";
-    return [`${many}${isTouchScreen() ? "Tap a token to follow it." : "Point at a token to follow it; click to keep it."}`];
+    return [`${many}${isTouchScreen() ? "Tap a token to follow it." : "Point at a token to follow it; click to pin it."}`];
   }
 
   /** Draws the complete picture for a file; returns the y coordinate of its bottom. */

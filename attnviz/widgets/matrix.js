@@ -138,7 +138,7 @@ export class Panel {
     this.title.style.setProperty("--head", css(view.theme.head(head.number)));
     const size = `${layout.rows} queries by ${layout.columns} keys`;
     const zooms = view.data.part ? "; + and − zoom, 0 shows the whole text" : "";
-    const help = `arrow keys move from cell to cell, Enter ${view.block > 1 ? "opens" : "keeps"} one${zooms}`;
+    const help = `arrow keys move from cell to cell, Enter ${view.block > 1 ? "opens" : "pins"} one${zooms}`;
     const which = view.data.heading || `Layer ${view.layer}, head ${head.number}`;
     const name = `${which}, ${size}: ${help}`;
     if (this.cells.getAttribute("aria-label") !== name) this.cells.setAttribute("aria-label", name);
@@ -171,7 +171,7 @@ export class Panel {
     view.goTo(zoomed(view.place, factor, point));
   }
 
-  /** Moves the part of a long text by half its size if an arrow key leads beyond its edge; returns whether it did. */
+  /** Moves the shown part by half its size if an arrow key leads beyond its edge; returns whether it moved. */
   pan(key, { i, j }) {
     const { view } = this.matrix;
     const { rows, columns } = this.layout;
@@ -194,7 +194,7 @@ export class Panel {
     const factor = view.data.part && { "+": 0.5, "=": 0.5, "-": 2, 0: Infinity }[event.key];
     if (event.key === "Escape") this.point(null);
     else if (factor === Infinity) view.goTo({ row: 0, column: 0, span: Infinity });
-    else if (factor === 0.5 && !this.at) view.goTo(view.closer);
+    else if (factor === 0.5 && !this.at) view.goTo(view.zoomedIn);
     else if (factor) this.zoom(factor, this.middle(at));
     else if (this.pan(event.key, at)) {
       // the part beyond the edge is requested
@@ -207,13 +207,13 @@ export class Panel {
     event.preventDefault();
   }
 
-  /** Draws the cross-hair and the pinned cell, with the labels of both. */
+  /** Draws the cross-hair and the pinned cell, with their labels. */
   drawMarks() {
     const { view, queries, keys } = this.matrix;
     const { theme } = view;
-    const { left, top, cell, cellHeight, width, height, size, limit, angle, total, everyRow } = this.layout;
+    const { left, top, cell, cellHeight, width, height, size, limit, angle, total, rowStep } = this.layout;
     const pen = CanvasPen.on(this.marks, this.width, total, theme);
-    // The label on its own background, because the axis may omit it.
+    // A label with a background of its own, because the axis may omit it.
     const flag = (x, y, text, fill, degrees, anchor) => {
       const flagWidth = textWidth(text, size, pen.font, 600) + 10;
       const start = { start: -5, middle: -flagWidth / 2, end: 5 - flagWidth }[anchor];
@@ -224,7 +224,7 @@ export class Panel {
     };
     const name = (i, j, fill) => {
       const y = top + (i + 0.5) * cellHeight;
-      if (i % everyRow) pen.rect(20, y - 18, left - 24, 36, { fill: theme.background }); // hides half-covered labels
+      if (i % rowStep) pen.rect(20, y - 18, left - 24, 36, { fill: theme.background }); // hides half-covered labels
       flag(left - 6, y, truncate(queries[i], limit, size, pen.font), fill, 0, "end");
       if (j === null) return;
       const text = truncate(keys[j], limit, size, pen.font);
@@ -307,7 +307,7 @@ export class Matrix {
     this.describe();
   }
 
-  /** Marks the cell hovered over in one panel in all panels. */
+  /** Marks the hovered cell in all panels. */
   point(panel, cell) {
     this.at = cell;
     for (const each of this.panels) each.drawMarks();
@@ -326,12 +326,12 @@ export class Matrix {
   describe() {
     const { view, at } = this;
     const { query, key } = view.pinned;
-    const zooming = "Ctrl and the wheel, or two fingers, zoom.";
+    const zooming = "Zoom with Ctrl and the wheel, or by pinching.";
     if (at) view.showDescription(view.cellSentence(at.i, at.j));
     else if (view.block > 1) view.showDescription([`Each cell is the largest of ${view.block} × ${view.block} weights. ${isTouchScreen() ? "Tap" : "Click"} one to open it. ${zooming}`]);
     else if (query !== null && key !== null) view.showDescription(view.cellSentence(query, key));
     else if (view.summedQueries(query).length) view.showDescription(view.rowSentence(view.summedQueries(query)[0], view.summedQueries(query)));
-    else view.showDescription([isTouchScreen() ? "Tap a cell to read it." : "Point at a cell to read it; click to keep it.", view.data.part ? ` ${zooming}` : ""]);
+    else view.showDescription([isTouchScreen() ? "Tap a cell to see its weight." : "Point at a cell to see its weight; click to pin it.", view.data.part ? ` ${zooming}` : ""]);
   }
 
   picture(pen, top, width) {

@@ -5,7 +5,7 @@ import { element } from "./dom.js";
 /** @typedef {"percent" | "score" | "signed percent"} Unit the format of a picture's numbers */
 
 /**
- * Formats a number with this many decimals and a true minus sign, but no minus before 0.
+ * Formats a number with `digits` decimals and a true minus sign, but no minus before 0.
  * @param {number} value
  */
 export function fixed(value, digits = 2) {
@@ -26,9 +26,9 @@ export const inBrackets = (text) => (text.startsWith("−") ? `(${text})` : text
 export function percent(share, digits = 1) {
   const text = (100 * share).toFixed(digits);
   const unit = 10 ** -digits;
-  if (share > 0 && Number(text) === 0) return `< ${unit.toFixed(digits)} %`;
-  if (share < 1 && Number(text) === 100) return `> ${(100 - unit).toFixed(digits)} %`;
-  return `${text} %`;
+  if (share > 0 && Number(text) === 0) return `< ${unit.toFixed(digits)}\u00a0%`;
+  if (share < 1 && Number(text) === 100) return `> ${(100 - unit).toFixed(digits)}\u00a0%`;
+  return `${text}\u00a0%`;
 }
 
 /** @param {Iterable<number>} values */

@@ -10,8 +10,9 @@ import { View, widget } from "./widget.js";
 import styles from "./patches.css";
 
 const ORIGINAL_SIZE = 112; // pixels of the longer side of the small original
-const COLOUR = [102, 51, 199]; // in both themes, because the picture below is the same in both
+const COLOUR = [102, 51, 199]; // in both themes, because the picture behind it is the same in both
 const MAX_OPACITY = 0.82; // of the tint of the largest weight
+const GRID_OPACITY = 0.15; // of the lines between patches
 
 /**
  * @typedef {{ picture: string, whole: string, pixels: string, rows: number, columns: number, names: string[], layer: number, head:
@@ -33,9 +34,10 @@ class Patches extends View {
     this.ramp = element("span", { class: "ramp", "aria-hidden": "true" });
     this.high = element("span");
     this.legend = element("p", { class: "legend" }, element("span", { text: "0 %" }), this.ramp, this.high);
-    this.side = element("div", { class: "side" }, this.original, this.tokenList, this.legend);
+    this.large = element("div", { class: "large" }, this.sheet, this.legend);
+    this.side = element("div", { class: "side" }, this.original, this.tokenList);
     this.words = element("p", { class: "words", "aria-live": "polite" });
-    this.root = element("div", { class: "root" }, element("div", { class: "frame" }, this.sheet, this.side), this.words);
+    this.root = element("div", { class: "root" }, element("div", { class: "frame" }, this.large, this.side), this.words);
     this.image = new Image();
     this.whole = new Image();
     for (const image of [this.image, this.whole]) image.onload = () => this.draw();
@@ -156,6 +158,11 @@ class Patches extends View {
       context.globalAlpha = (MAX_OPACITY * (weights[names.length + patch] || 0)) / high;
       context.fillRect(x, y, edge(column + 1, columns, width) - x, edge(row + 1, rows, height) - y);
     }
+    context.globalAlpha = GRID_OPACITY;
+    context.fillStyle = "#000";
+    for (let row = 1; row < rows; row++) context.fillRect(0, edge(row, rows, height), this.canvas.width, 1);
+    for (let column = 1; column < columns; column++)
+      {context.fillRect(edge(column, columns, width), 0, 1, this.canvas.height);}
     this.high.textContent = high ? formatNumber(high, "percent") : "";
     this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${COLOUR.join(" ")} / ${MAX_OPACITY})), #fff`;
   }

@@ -192,7 +192,7 @@ export class SvgPen {
       this.#hatching = true;
       this.#parts.push(`<rect ${place} fill="url(#masked)"/>`);
     }
-    // A drawing program can edit one rectangle per cell, but too many would stall it.
+    // Drawing programs can edit one rectangle per cell, but too many rectangles would stall them.
     if (Math.max(rows, columns) > 128) {
       const image = levelsImage(values, rows, columns, this.theme.pixels(kind)).toDataURL("image/png");
       this.#parts.push(

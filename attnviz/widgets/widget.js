@@ -58,8 +58,8 @@ export class View {
     if (onPaper()) this.#fitSheet();
   }
 
-  /** Shrinks a picture that is too large for a sheet. One that is still too tall is an inline block, which
-   * browsers slice across pages like an image. */
+  /** Shrinks a picture that is too large for a sheet. If it is still too tall, browsers slice it across pages like an
+   * image, because it is an inline block. */
   #fitSheet() {
     const { clientWidth, scrollWidth, offsetHeight, style } = this.root;
     const zoom = Math.min(1, clientWidth / scrollWidth, Math.max(MIN_ZOOM, SHEET_HEIGHT / offsetHeight));

@@ -13,8 +13,8 @@ export const THRESHOLDS = [0, 0.001, 0.01, 0.05, 0.1];
 
 /**
  * The shown part, as sent by Python or computed by a report.
- * @typedef {Place & { size: [number, number], matches: string, below: number, hides: string }} Part `size`: number
- *   of queries and of keys; `matches`: search results; `below`: smaller weights are not drawn; `hides`: their total
+ * @typedef {Place & { size: [number, number], matches: string, below: number, hidden_weight: string }} Part `size`: numbers
+ *   of queries and keys; `matches`: result of the search; `below`: threshold; `hidden_weight`: note on smaller weights
  */
 
 /** Returns the number of tokens that a cell spans along each side. */
@@ -27,9 +27,9 @@ export const blockOf = (/** @type {number} */ span) => Math.max(1, Math.ceil(spa
  * @returns {Place}
  */
 export function clampPlace({ row, column, span }, [queries, keys]) {
-  const fits = Math.min(Math.max(MIN_SPAN, Math.round(span)), Math.max(queries, keys));
-  const within = (first, count) => Math.max(0, Math.min(Math.round(first), count - fits));
-  return { row: within(row, queries), column: within(column, keys), span: fits };
+  const length = Math.min(Math.max(MIN_SPAN, Math.round(span)), Math.max(queries, keys));
+  const within = (first, count) => Math.max(0, Math.min(Math.round(first), count - length));
+  return { row: within(row, queries), column: within(column, keys), span: length };
 }
 
 /**
@@ -46,7 +46,7 @@ export function zoomed({ row, column, span }, factor, { down, across } = { down:
 
 /** The controls above and below a picture of a part of a long text. */
 export class WindowBar {
-  /** @param view the HeadView, which has the part and handles requests */
+  /** @param view the HeadView whose part these controls move */
   constructor(view) {
     this.view = view;
     const tool = (text, title, act) => {
@@ -58,8 +58,8 @@ export class WindowBar {
       const { row, column, span } = view.place;
       view.goTo({ row: row + (down * span) / 2, column: column + (across * span) / 2, span });
     };
-    this.closer = tool("+", "Zoom in", () => view.goTo(view.closer));
-    this.further = tool("−", "Zoom out", () => view.goTo(zoomed(view.place, 2)));
+    this.zoomIn = tool("+", "Zoom in", () => view.goTo(view.zoomedIn));
+    this.zoomOut = tool("−", "Zoom out", () => view.goTo(zoomed(view.place, 2)));
     this.whole = tool("Whole text", "Show the whole text", () => view.goTo({ row: 0, column: 0, span: Infinity }));
     this.moves = [
       tool("↑", "Earlier queries", move(-1, 0)),
@@ -70,7 +70,7 @@ export class WindowBar {
     this.zoom = element(
       "div",
       { class: "zoom", role: "group", "aria-label": "Part of the text" },
-      ...[this.closer, this.further, this.whole, ...this.moves],
+      ...[this.zoomIn, this.zoomOut, this.whole, ...this.moves],
     );
     this.text = element("input", { type: "search", placeholder: "Find a token", "aria-label": "Find a token", maxlength: 100 });
     this.text.onkeydown = (event) => event.key === "Enter" && this.find(event.shiftKey ? -1 : 1);
@@ -89,8 +89,8 @@ export class WindowBar {
     this.threshold = element("select", {}, ...options);
     this.threshold.onchange = () => view.trigger("hide", { below: Number(this.threshold.value) });
     this.hide = element("label", { class: "hide" }, "Hide weights ", this.threshold);
-    this.hides = element("span", { class: "hides", "aria-live": "polite" });
-    this.root = element("div", { class: "window" }, this.zoom, search, this.hide, this.hides);
+    this.hiddenWeight = element("span", { class: "hidden-weight", "aria-live": "polite" });
+    this.root = element("div", { class: "window" }, this.zoom, search, this.hide, this.hiddenWeight);
   }
 
   find(step) {
@@ -99,22 +99,22 @@ export class WindowBar {
 
   /**
    * @param {Part | null | undefined} part
-   * @param {boolean} zooms whether the picture can be zoomed
-   * @param {boolean} weights whether its numbers are weights
+   * @param {boolean} canZoom whether the picture can be zoomed
+   * @param {boolean} hasWeights whether its numbers are weights
    */
-  show(part, zooms, weights) {
+  show(part, canZoom, hasWeights) {
     this.root.hidden = !part;
     if (!part) return;
-    const { size, matches, below, hides } = part;
+    const { size, matches, below, hidden_weight: hiddenWeight } = part;
     const { row, column, span } = this.view.place;
-    this.zoom.hidden = !zooms;
-    this.hide.hidden = !weights;
+    this.zoom.hidden = !canZoom;
+    this.hide.hidden = !hasWeights;
     const length = Math.max(...size);
     const [up, down, left, right] = this.moves;
     // aria-disabled, because a disabled button loses the focus.
     for (const [button, none] of /** @type {[HTMLElement, boolean][]} */ ([
-      [this.closer, span <= Math.min(MIN_SPAN, length)],
-      [this.further, span >= length],
+      [this.zoomIn, span <= Math.min(MIN_SPAN, length)],
+      [this.zoomOut, span >= length],
       [this.whole, span >= length],
       [up, row === 0],
       [down, row + span >= size[0]],
@@ -123,12 +123,12 @@ export class WindowBar {
     ])) button.setAttribute("aria-disabled", String(none));
     this.matches.textContent = matches;
     this.threshold.value = String(below);
-    this.hides.textContent = hides;
+    this.hiddenWeight.textContent = hiddenWeight;
   }
 }
 
 /**
- * Calls back to zoom on Ctrl or ⌘ with the wheel, like embedded maps, and on a pinch gesture.
+ * Calls `zoom` when the wheel is turned with Ctrl or ⌘ held, as in embedded maps, and on a pinch gesture.
  * @param {HTMLElement} surface
  * @param {(factor: number, point: { down: number, across: number }) => void} zoom
  * @param {() => boolean} active

@@ -1,6 +1,6 @@
 import numpy as np
 
-from attnviz.analysis.linking import Link, Strongest, rank_changes, rank_links, strongest
+from attnviz.analysis.linking import Link, StrongestLink, rank_changes, rank_links, strongest_links
 from attnviz.trace import Trace
 from tests.analysis.texts import block_with_weights
 
@@ -52,28 +52,28 @@ SECOND = np.array(
 )
 
 
-def rounded(links: tuple[Strongest, ...]) -> list[tuple[float, ...]]:
+def rounded(links: tuple[StrongestLink, ...]) -> list[tuple[float, ...]]:
     return [(*link[:4], round(link.weight, 6)) for link in links]
 
 
 def test_each_pair_is_listed_once_with_its_strongest_head() -> None:
-    links = strongest(
+    links = strongest_links(
         [block_with_weights("encoder", 0, FIRST), block_with_weights("encoder", 3, SECOND)], maximum=4
     )
     assert rounded(links) == [(0, 1, 0, 0, 0.9), (2, 0, 3, 1, 0.9), (1, 2, 3, 0, 0.7), (0, 2, 3, 1, 0.5)]
 
 
 def test_special_tokens_are_excluded() -> None:
-    links = strongest([block_with_weights("encoder", 0, FIRST, special=(0,))], maximum=9)
+    links = strongest_links([block_with_weights("encoder", 0, FIRST, special=(0,))], maximum=9)
     assert rounded(links) == [(1, 2, 0, 1, 0.5), (2, 1, 0, 1, 0.4)]
 
 
 def test_first_token_of_a_decoder_is_excluded() -> None:
-    links = strongest([block_with_weights("decoder", 1, FIRST)], maximum=1)
+    links = strongest_links([block_with_weights("decoder", 1, FIRST)], maximum=1)
     assert rounded(links) == [(0, 1, 1, 0, 0.9)]
-    assert all(link.key for link in strongest([block_with_weights("decoder", 1, FIRST)], maximum=9))
+    assert all(link.key for link in strongest_links([block_with_weights("decoder", 1, FIRST)], maximum=9))
 
 
 def test_cross_attention_includes_equal_positions() -> None:
-    links = strongest([block_with_weights("cross", 0, FIRST[:, :2])], maximum=1)
+    links = strongest_links([block_with_weights("cross", 0, FIRST[:, :2])], maximum=1)
     assert rounded(links) == [(0, 0, 0, 1, 1.0)]

@@ -28,7 +28,7 @@ def _cache_component_scan() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _run_app_py_first() -> Iterator[None]:
-    """Make AppTest run app.py: it resets a setting of `patches.apply`, and would run only the page."""
+    """Make AppTest run app.py; without this fixture, it would run only the page."""
     begin = PagesManager.__init__
 
     @wraps(begin)

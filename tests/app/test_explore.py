@@ -29,7 +29,7 @@ LONGER = "The old dog did not cross the road as it was too tired."
 
 
 def test_change_is_second_minus_first() -> None:
-    app = visit("explore", show="change")
+    app = visit("explore", show="difference")
     texts = (OPENING.text, OPENING.other)
     expected = [attnviz.trace(text).block("encoder", 3).weights[1, IT, DOG] for text in texts]
     assert explained_weights(app) == [percent(float(weight), 1) for weight in expected]
@@ -70,19 +70,19 @@ def test_row_that_attends_to_hidden_special_tokens_is_drawn_faint() -> None:
         merge=False,
     )
     assert views.values(view)[0, 2, 0].max() > 0.6
-    assert views.left(view)[0, 2, 0] == pytest.approx(expected[0].sum(), rel=1e-4)
+    assert views.shown_shares(view)[0, 2, 0] == pytest.approx(expected[0].sum(), rel=1e-4)
     assert expected[0].sum() < 0.001
     levels = views.drawn(view).levels[0, 2]
     np.testing.assert_allclose(levels[0], 254 * np.sqrt(expected[0]), atol=0.51)
     assert levels[1].max() > 250
     other = ModelInput(OPENING.other)
     change = replace(view, changed=other)
-    lesser = np.minimum(views.left(view), views.left(replace(view, given=other)))
-    np.testing.assert_array_equal(views.left(change), lesser)
+    lesser = np.minimum(views.shown_shares(view), views.shown_shares(replace(view, given=other)))
+    np.testing.assert_array_equal(views.shown_shares(change), lesser)
     assert np.abs(views.drawn(change).levels[0, 2, 0].astype(int) - 127).max() < 3
     app = visit("explore", hide="true", layer="1", head="3", query="2 the", view="Heatmap")
     assert not any(option.startswith("1-3") for option in button_row(app, "ranking").options)
-    assert views.left(replace(view, stage="scaled")).min() == 1
+    assert views.shown_shares(replace(view, stage="scaled")).min() == 1
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_unreadable_text_shows_an_error_and_is_kept(text: str, message: str) -> 
 
 
 def test_word_of_only_one_sentence_is_a_gap_in_the_other() -> None:
-    app = visit("explore", text=OPENING.text, other=LONGER, show="change", query="11 it", key="3 dog")
+    app = visit("explore", text=OPENING.text, other=LONGER, show="difference", query="11 it", key="3 dog")
     rows = [token["label"] for token in message_to(app, "head_view")["query_tokens"]]
     assert rows[:4] == ["[CLS]", "the", "+ old", "dog"]
     short, long = (attnviz.trace(text).block("encoder", 3) for text in (OPENING.text, LONGER))

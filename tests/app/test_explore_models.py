@@ -66,10 +66,8 @@ def test_model_with_only_weights_is_drawn_with_a_note_of_missing_parts(opened: O
     [notice] = [info.value for info in app.info if "Weights only" in info.value]
     assert "Only the attention weights that transformers returns are shown" in notice
     assert "has a custom attention" in notice
-    assert "was not measured for this model" not in page_text(app)  # it cannot be measured
-    assert any(
-        "This trace has weights alone" in info.value for info in app.info
-    )  # in place of the arithmetic
+    assert "was not measured for this model" not in page_text(app)  # measuring it is impossible
+    assert any("This trace has only weights" in info.value for info in app.info)  # instead of the arithmetic
     trace = loading.trace(model, ModelInput(PROMPT))
     assert all(block.weights_alone for block in trace.blocks)
     for page in ("find", "intervene"):
@@ -94,7 +92,7 @@ def test_sink_is_in_the_arithmetic_and_named_in_notes(opened: Open) -> None:
     [line] = [line for line in page_text(app).splitlines() if line.startswith("| the head’s sink |")]
     assert line.startswith(f"| the head’s sink | {decimal(sink, 3)} |")
     assert line.endswith(f"| {percent(float(lacking), 1)} |")
-    assert "minus the head’s sink" in page_text(app)
+    assert "minus the score of the head’s sink" in page_text(app)
     drawn = message_to(visit("explore", model=model, text=PROMPT, layer="1", head="2"), "head_view")
     assert "the head’s sink" in drawn["note"]
     for page in ("find", "intervene", "score_heads", "compare"):
@@ -147,7 +145,7 @@ def test_generated_tokens_can_be_stepped_through(opened: Open) -> None:
     clean(app.selectbox(key="query").set_value(app.selectbox(key="query").options[len(tokens) - 4]).run())
     assert message_to(app, "passage")["chosen"] == 3
     [taken] = [row for row in message_to(app, "share_table")["rows"] if row["mark"]]
-    assert (taken["mark"], taken["label"]) == ("taken", tokens[-4].text)
+    assert (taken["mark"], taken["label"]) == ("chosen", tokens[-4].text)
     assert len(taken["shares"]) == 1, "greedy decoding has no filters"
 
 
@@ -227,9 +225,9 @@ def test_matrix_of_a_long_text_shows_blocks(opened: Open) -> None:
     assert [token["label"] for token in message["query_tokens"]][:2] == ["1 red …", "4 dog …"]
 
     app.session_state["hidden below"] = 0.1
-    hides = message_to(clean(app.run()), "head_view")["part"]["hides"]
+    note = message_to(clean(app.run()), "head_view")["part"]["hidden_weight"]
     expected = weights[weights < 0.1].sum() / weights.sum()
-    assert hides == f"not drawn: {percent(float(expected), 1)} of the head’s weight"
+    assert note == f"not drawn: {percent(float(expected), 1)} of the head’s weight"
 
 
 @pytest.mark.usefixtures("long")

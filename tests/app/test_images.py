@@ -21,7 +21,7 @@ from tests.capture.tiny_vision import built
 
 @pytest.fixture
 def folder(opened: Callable[[str], str]) -> str:
-    """A small model that reads three rows of five patches, opened on this server."""
+    """A small model for images of three rows of five patches, opened on this server."""
     return opened("vit")
 
 
@@ -30,7 +30,7 @@ def words_of(app: AppTest) -> str:
 
 
 def look(folder: str, name: str) -> Trace:
-    return loading.look(folder, computed.drawn(name), name)
+    return loading.look(folder, computed.example_png(name), name)
 
 
 def test_every_sample_is_shown_with_the_models_numbers(folder: str) -> None:

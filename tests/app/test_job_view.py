@@ -16,7 +16,7 @@ FOUND = Progress(2_000, 3_000, "2 found")
 class FakeJob(Job[str]):
     """A job that stays in one state and records the calls of its methods."""
 
-    running = queued = False  # in place of the properties
+    running = queued = False  # replace the properties of `Job`
 
     def __init__(self, latest: Progress[str] | None = None, **state: Any) -> None:
         super().__init__(lambda: iter(()))

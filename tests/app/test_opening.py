@@ -1,4 +1,4 @@
-"""Choosing a model and opening one's own, also on a public server and by links."""
+"""Choosing a model and opening one's own, including on a public server and through links."""
 
 from pathlib import Path
 
@@ -101,7 +101,7 @@ def test_hub_model_is_requested_only_after_inspect_and_downloaded_after_open(
         app = clean(inspect(name))
         text = page_text(app)
         assert "3 + 2 layers × 3 heads" in text
-        assert "are downloaded from Hugging Face" in text
+        assert "to be downloaded from Hugging Face" in text
         assert not list(tmp_path.rglob("*.safetensors"))
         press(app, "Open")
         wait_until(lambda: name in allowed.names())

@@ -59,6 +59,6 @@ def test_citation_becomes_a_link(text: str, drawn: str) -> None:
 
 def test_link_shows_its_entry_above_the_complete_list() -> None:
     opened, listed = (element.value for element in visit("references", cited="Clark et al. 2019").markdown)
-    assert REFERENCES["Clark et al. 2019"].address in opened
+    assert REFERENCES["Clark et al. 2019"].url in opened
     for line, entry in zip(listed.splitlines(), REFERENCES.values(), strict=True):
-        assert entry.address in line
+        assert entry.url in line

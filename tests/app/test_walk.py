@@ -26,5 +26,5 @@ def test_every_page_keeps_the_visitors_sentences(opened: Callable[[str], str]) -
         choices = of_page(page)
         for name, sentence in SENTENCES.items():
             assert name not in choices or app.session_state[name] == sentence, page
-        if choices:  # without choices a page writes nothing to the URL; the browser removes the rest
+        if choices:  # without choices, the URL is unchanged, and the browser removes the rest
             assert not set(app.query_params) - set(choices) - {"teacher"}, page

@@ -19,7 +19,9 @@ def explore(**choices: str | int) -> str:
 
 VIEWS: dict[str, tuple[str, ...]] = {
     "explore, masked change": (
-        explore(model="translator", kind="decoder", show="change", view="Matrix", layer=2, filter="itself"),
+        explore(
+            model="translator", kind="decoder", show="difference", view="Matrix", layer=2, filter="itself"
+        ),
     ),
     "explore, heatmap across": (
         explore(model="translator", kind="cross", view="Heatmap", hide="true", stage="scaled"),
@@ -42,7 +44,7 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "about": ("about",),
     "references": ("references?cited=Clark+et+al.+2019",),
 }
-"""The link of each view, and regular expressions of the texts to click in turn."""
+"""The link to each view, and regular expressions for the texts to click in turn."""
 
 
 # Pages that test_lessons.py, test_heads.py and test_images.py check.

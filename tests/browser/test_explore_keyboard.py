@@ -2,7 +2,7 @@
 
 from tests.browser.explore import Explore
 
-# The element with the focus, also inside a widget.
+# The element with the focus, even inside a widget.
 _ACTIVE = """
 () => {
     let at = document.activeElement;

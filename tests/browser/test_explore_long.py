@@ -42,7 +42,7 @@ def test_long_text_can_be_zoomed_searched_and_thresholded(explore: Explore, tmp_
     for _ in range(3):
         page.get_by_role("button", name="Zoom in").click()
         wait_idle(page)
-    expect(explore.words).to_contain_text("the attends to")  # it is still in view
+    expect(explore.words).to_contain_text("the attends to")  # the token is still in view
     expect(page.get_by_role("button", name="Whole text")).to_have_attribute("aria-disabled", "false")
     page.get_by_role("button", name="Earlier queries").click()
     wait_idle(page)

@@ -57,7 +57,7 @@ def test_allowed_site_can_embed_app(visitor: Page, tmp_path: Path, monkeypatch: 
     with platform() as site:
         monkeypatch.setenv("ATTNVIZ_FRAME_ANCESTORS", site)
         with running(tmp_path) as server:
-            address = server.url.replace("127.0.0.1", "localhost")  # not the platform's site
+            address = server.url.replace("127.0.0.1", "localhost")  # another site than the platform's
             visitor.goto(f"{site}/?{address}/masks?embed=true")
             frame = visitor.frame_locator("iframe")
             expect(frame.get_by_role("heading", name="5 · Masks")).to_be_visible()

@@ -48,7 +48,7 @@ def test_hovering_a_patch_shows_its_weight_and_clicking_selects_it(page: Page, s
 
 
 def test_own_vision_model_and_uploaded_images(page: Page, server: Server, tmp_path: Path) -> None:
-    folder = tiny("vit", tmp_path / "vit")  # it reads three rows of five patches
+    folder = tiny("vit", tmp_path / "vit")  # its images have three rows of five patches
     open_model(page, server.url, folder)
     open_page(page, server, "images", model=folder, picture="two shapes", layer=2, head=3)
     patches = page.get_by_role("grid", name="Patches of the picture").get_by_role("gridcell")
@@ -66,7 +66,7 @@ def test_own_vision_model_and_uploaded_images(page: Page, server: Server, tmp_pa
     expect(page.get_by_test_id("stAlert")).to_contain_text("The image is not in the link")
     for name, content, error in (
         ("no", b"no picture", "This file is not a readable image"),
-        ("boat", computed.drawn("boat"), ""),
+        ("boat", computed.example_png("boat"), ""),
     ):
         upload(page, tmp_path / f"{name}.png", content, error)
         for label in ("Layer", "Head"):

@@ -61,7 +61,7 @@ def test_back_button_returns_to_the_previous_page(page: Page, server: Server) ->
     wait_idle(page)
     expect(menu(page).filter(has_text="Heads")).to_have_css("font-weight", "600")
     type_into(page, "Sentence", OWN)
-    expect(page).to_have_url(re.compile("text=Own\\+words"))
+    expect(page).to_have_url(re.compile("text=My\\+own"))
     wait_idle(page)
     page.get_by_role("main").get_by_role("link", name="Explore").click()
     for heading in ("All 72 heads", "Beyond weights"):

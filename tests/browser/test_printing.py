@@ -1,4 +1,4 @@
-"""Pages print in light colours, also from the dark theme, complete and in one column."""
+"""Pages print completely, in one column, and in light colours even from the dark theme."""
 
 import re
 from urllib.parse import urlencode

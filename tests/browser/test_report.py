@@ -160,7 +160,7 @@ def test_long_text_can_be_zoomed(open_file: Open, monkeypatch: pytest.MonkeyPatc
     expect(matrix).to_have_attribute("aria-label", re.compile("38 queries by 38 keys"))
     page.get_by_label("Hide weights").select_option("below 1 %")
     share = weights[weights < 0.01].sum() / weights.sum()
-    expect(page.locator(".hides")).to_have_text(
+    expect(page.locator(".hidden-weight")).to_have_text(
         f"not drawn: {percent_number(float(share))} % of the head’s weight"
     )
     assert axe(page) == []

@@ -130,7 +130,7 @@ def join(lesson: Lesson) -> None:
 def follow(lesson: Lesson) -> None:
     teacher, students = lesson.teacher, lesson.students
     menu(teacher).filter(has_text="Learn").click()
-    lesson.assert_all_show("Attention, one question a page")
+    lesson.assert_all_show("Attention, one question per page")
     teacher.get_by_role("link", name="1 · Attention as a weighted average").click()
     lesson.assert_all_show("1 · Attention as a weighted average")
     reveal(teacher)
@@ -198,7 +198,7 @@ def point(lesson: Lesson) -> None:
     head = re.compile("^Layer 2, head 3:")
     teacher.get_by_role("gridcell", name=head).click()
     for page in lesson.students:
-        assert_status(page, "Look: Layer 2, head 3: ")
+        assert_status(page, "Look at Layer 2, head 3: ")
     assert_framed(frame, phone.get_by_role("gridcell", name=head))
     press(teacher, "Point")
     assert_status(phone, re.compile(r"teacher\.$"))
@@ -241,7 +241,7 @@ def reconnect(lesson: Lesson) -> None:
     """Check that the room survives a restart of the server."""
     assert_status(lesson.teacher, "3 here · 3 follow.")
     assert_votes(lesson.teacher, "first 1now 0", "first 2now 3")
-    for page in (lesson.teacher, *lesson.students):  # each has reconnected
+    for page in (lesson.teacher, *lesson.students):  # wait until the page has reconnected
         wait_idle(page)
     menu(lesson.teacher).filter(has_text="Heads").click()
     lesson.assert_all_show("Heads at work")

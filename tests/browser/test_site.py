@@ -45,7 +45,7 @@ def read(page: Page, sentence: str, other: str = "") -> None:
 @pytest.mark.parametrize(("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
 def test_site_is_accessible_and_contacts_no_other_host(site: Page, viewport: ViewportSize) -> None:
     expect(site.locator(".words")).to_contain_text("it attends to dog 65.8 %")
-    for name in ("tired", "change"):
+    for name in ("tired", "difference"):
         site.get_by_text(name, exact=True).first.click()
         assert fits(site), (name, viewport)
         assert (axe(site), font_sizes(site) <= FONT_SIZES) == ([], True)
@@ -93,7 +93,7 @@ def test_invalid_text_shows_the_reason(site: Page) -> None:
 
 def test_editing_a_mask_runs_the_model_again(site: Page) -> None:
     site.get_by_role("link", name="Masks").click()
-    expect(site.get_by_label("Weights with the mask")).to_be_checked()
+    expect(site.get_by_label("With the mask")).to_be_checked()
     site.locator(".one .cells").click(position={"x": 5, "y": 60})
     expect(site.get_by_role("combobox", name="Mask")).to_have_value("by hand")
     site.wait_for_url("**&mask=1000*")

@@ -58,7 +58,7 @@ def page_name(page: Page) -> str:
 
 @pytest.mark.parametrize("lessons", [LESSONS[:3], pytest.param(LESSONS, marks=pytest.mark.everything)])
 def test_remote_steps_through_large_lessons(page: Page, server: Server, lessons: Sequence[Lesson]) -> None:
-    """In a room, since the room bar reduces the space."""
+    """The teacher is in a room, since the room bar reduces the space."""
     page.set_viewport_size(PROJECTOR)
     with leading(page, server.url):
         visit(page, f"{server.url}/{LESSONS[0].name}?teacher=true")
@@ -119,7 +119,7 @@ def test_remote_steps_back_and_blanks_the_screen_except_in_text_boxes(page: Page
 
 
 def test_explore_is_split_into_screens_in_large_type(page: Page, server: Server) -> None:
-    """In a room. The screens: sentence, all heads, tokens, one head's lines, and two with the arithmetic."""
+    """Screens in a room: sentence, all heads, tokens, one head's lines, and two with the arithmetic."""
     page.set_viewport_size(PROJECTOR)
     with leading(page, server.url):
         visit(page, f"{server.url}/?teacher=true")

@@ -79,7 +79,7 @@ def button(widgets: Widgets, name: str) -> Locator:
 
 def printed(row: Weights) -> list[str]:
     """Return the number beside each key: whole percents, and "" below 0.5 %."""
-    return [f"{100 * float(value):.0f} %" if value >= 0.005 else "" for value in row]
+    return [f"{100 * float(value):.0f}\N{NO-BREAK SPACE}%" if value >= 0.005 else "" for value in row]
 
 
 def percent(value: float) -> str:
@@ -315,10 +315,10 @@ def test_lines_are_saved_with_tokens_numbers_and_caption(
     assert written[0] == ("Layer 2 · Head 2" if len(heads) == 1 else "Layer 2 · Heads 2, 5")
     named = [text for text in written if re.fullmatch(r"[qk]\d", text)]
     assert named == [f"{side}{i}" for side in "qk" for i in range(7)]
-    unit = " %" if len(heads) == 1 else ""
+    unit = "\N{NO-BREAK SPACE}%" if len(heads) == 1 else ""
     rows = [weights[1, head - 1, 2] for head in heads]
     expected = [f"{100 * row[key]:.0f}{unit}" for key in range(7) for row in rows]
-    shown = [text for text in written[written.index("k0") :] if re.fullmatch(r"\d+( %)?", text)]
+    shown = [text for text in written[written.index("k0") :] if re.fullmatch(r"\d+(\s%)?", text)]
     assert [text for text in expected if text.split()[0] != "0"] == [
         text for text in shown if text.split()[0] != "0"
     ]

@@ -18,7 +18,7 @@ from tests.browser.widgets import Widgets
 SVG = "{http://www.w3.org/2000/svg}"
 LABELS = ["<script>1", "a\x00b", "\ud83d", "שלום", "👩", "&amp;", "]]>"]
 ESCAPED = ["<script>1", "a\ufffdb", "\ufffd", "שלום", "👩", "&amp;", "]]>"]
-ON_PAGE = {"map of heads": ["L2", "88"]}  # some of its texts
+ON_PAGE = {"map of heads": ["L2", "88"]}  # some of the texts in the picture
 MARKUP = '<img src=x onerror="window.events.push(1)">'
 
 TOKENS = {"row_labels": [MARKUP] * 3, "column_labels": [MARKUP] * 5}

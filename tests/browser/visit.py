@@ -82,7 +82,7 @@ _SETTLED = """
     one.playState !== "running" || !Number.isFinite(one.effect.getComputedTiming().endTime))
 """
 
-# Streamlit's pages scroll in an element of their own.
+# Streamlit's pages scroll in an element inside the document.
 _FITS = """
 () => [document.documentElement, ...document.querySelectorAll('body, .stApp, [data-testid="stMain"]')]
     .every((one) => one.scrollWidth <= one.clientWidth + 1)
@@ -107,7 +107,7 @@ canvas => {
     return new Set(new Uint32Array(data.buffer)).size;
 }
 """
-"""Script that counts the colours of a canvas: a blank one has one, a drawn one many."""
+"""Script that counts the colours of a canvas; a blank canvas has one colour."""
 
 
 @dataclass
@@ -157,11 +157,11 @@ def wait_idle(page: Page) -> None:
 
 
 def clear_browser_data(page: Page, hosts: set[str]) -> None:
-    """Empty the page, close the others, and clear the browser's data of these hosts."""
+    """Empty the page, close all other pages, and clear the browser's data of these hosts."""
     for other in page.context.pages:
         if other != page:
             other.close()
-    visited = bool(urlsplit(page.url).netloc)  # not a page for widgets alone
+    visited = bool(urlsplit(page.url).netloc)  # not a page that contains only widgets
     if visited:
         page.evaluate("sessionStorage.clear()")
     page.goto("about:blank")
@@ -204,7 +204,7 @@ def press(page: Page, *keys: str) -> None:
 def box_of(where: Locator) -> FloatRect:
     """Return an element's bounding box, in pixels."""
     box = where.bounding_box()
-    assert box, "it is not drawn"
+    assert box, "the element is not drawn"
     return box
 
 
@@ -236,7 +236,7 @@ def fits(page: Page) -> bool:
 
 
 def font_sizes(where: Page | Locator) -> set[str]:
-    """Return the font sizes of headings, paragraphs and labels, also inside widgets."""
+    """Return the font sizes of headings, paragraphs and labels, including those inside widgets."""
     return set(where.locator("h1, h2, h3, h4, p, summary, label").evaluate_all(_VISIBLE_FONT_SIZES))
 
 
@@ -245,8 +245,8 @@ def axe(page: Page) -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(Axe().axe_script)
     page.wait_for_function(_SETTLED, timeout=IDLE_TIMEOUT_MS, polling=50)
-    # Fetching the passed rules too would take longer than the check. "preload" loads all style sheets again,
-    # which only the rules on sound and screen orientation need; "selectors" finds one for each element.
+    # Fetching results of passed rules would take longer than the check. Only the rules on sound and screen
+    # orientation need "preload", which loads all style sheets again; "selectors" adds one for each element.
     options = "{ resultTypes: ['violations'], preload: false, selectors: false }"
     violations = page.evaluate(f"axe.run(document, {options}).then((all) => all.violations)")
     return [f"{v['id']} ({v['impact']}): {[node['html'] for node in v['nodes']]}" for v in violations]
@@ -328,7 +328,7 @@ def inspect_and_open(page: Page) -> None:
     """Inspect and open the model named in the text box of the Models page."""
     page.get_by_role("button", name="Inspect").click()
     page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_test_id("stAlert")).to_contain_text("It is open", timeout=COMPUTED_MS)
+    expect(page.get_by_test_id("stAlert")).to_contain_text("The model is open", timeout=COMPUTED_MS)
 
 
 def open_room(teacher: Page, url: str) -> str:

@@ -109,7 +109,7 @@ class Widgets:
         self.page.evaluate(_SHOW, [widget, message, None])
 
     def publish(self, key: str, arrays: dict[str, NDArray[Any]], **facts: Any) -> str:
-        """Publish arrays by `store.publish`, and deliver them to the browser."""
+        """Publish arrays with `store.publish`, and deliver them to the browser."""
         place = f"store {key}"
         if key not in self.ids:
             self._mount(place, "store", None)

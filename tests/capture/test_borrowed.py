@@ -298,7 +298,7 @@ PAIR = (SENTENCE, "The cat saw a fish .")
 def test_batched_pairs_equal_single_ones(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, other = folder_of("bert"), (PAIR[1], PAIR[0])
     single = [attnviz.trace(one, folder, second) for one, second in (PAIR, other)]
-    monkeypatch.setattr(loading.load(str(folder)), "trace", None)  # they must be batched
+    monkeypatch.setattr(loading.load(str(folder)), "trace", None)  # the pairs must run in one batch
     for one, expected in zip(attnviz.trace_many([PAIR, other], folder), single, strict=True):
         assert (one.text, one.second, one.tokens) == (expected.text, expected.second, expected.tokens)
         np.testing.assert_allclose(one.stack(), expected.stack(), atol=5e-6, rtol=1e-5)

@@ -128,13 +128,13 @@ def test_hybrid_models_name_layers_without_weights(folder_of: FolderOf, tmp_path
             np.testing.assert_allclose(attention(*steps)[1], block.weights, atol=1e-6, rtol=0)
         with pytest.raises(InvalidTrace, match=r"Layer 2 .* has no attention weights: it is "):
             trace.block("decoder", 2)
-    if family != "zamba2":  # both of its layers share one module
+    if family != "zamba2":  # both layers of zamba2 share one module
         assert [layer.module.layer_idx for layer in layers_of(folder)] == [1, 3]
     traces[0].save(tmp_path / "trace.npz")
     assert attnviz.Trace.load(tmp_path / "trace.npz").without_weights == traces[0].without_weights
     [third] = attnviz.trace(SENTENCE, folder, layers=3).blocks
     assert np.array_equal(third.weights, traces[0].blocks[1].weights)
-    with pytest.raises(InvalidTrace, match=r"layers has 0; .* there are 1 and 3"):
+    with pytest.raises(InvalidTrace, match=r"layers contains 0; .* are 1 and 3"):
         attnviz.trace(SENTENCE, folder, layers=0)
 
 
@@ -185,7 +185,7 @@ def test_falcon_with_alibi_is_refused_since_implementations_differ() -> None:
         model = untrained("falcon", AutoModelForCausalLM, implementation, **sizes, **settings)
         with torch.inference_mode():
             outputs.append(model(torch.arange(3, 17)[None]).logits)
-    assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # once they agree, it can be supported
+    assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # equal outputs could be supported
     with pytest.raises(ModelNotSupported, match="twice with `eager` attention, and once with `sdpa`"):
         attnviz.trace([3, 4, 5], model)
 

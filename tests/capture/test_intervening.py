@@ -1,4 +1,4 @@
-"""Edits of every kind of model, compared with transformers with changed weights or a changed W_O."""
+"""Edits of every kind of model, compared with the same changes to the weights or W_O in transformers."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,10 +18,10 @@ from attnviz.capture import forward, loading
 from attnviz.capture import model as interface
 from attnviz.capture.model import Model, ModelInput, Outcomes, Writing
 from attnviz.errors import InvalidEdit, ModelNotSupported
-from attnviz.interventions.changes import changing, edits_of
+from attnviz.interventions.changes import applying, edits_of
 from attnviz.interventions.edit import Edit, HeadOutput
 from attnviz.models import resolve
-from attnviz.models.families import ONLY_ABLATED
+from attnviz.models.families import ABLATION_ONLY
 from attnviz.trace import Floats, Kind
 from tests.capture.reference import (
     ENCODER_DECODERS,
@@ -94,7 +94,7 @@ def states_of(output: Any) -> Tensor:
     return batch[0]
 
 
-# ALBERT's layers share one W_O; see below.
+# ALBERT's layers share one W_O; the next test covers ALBERT.
 @pytest.mark.parametrize("family", families("ablate", sorted({*TEXTS} - {"albert"})))
 def test_ablated_head_equals_a_zero_slice_of_w_o(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
@@ -115,7 +115,7 @@ def test_ablated_head_equals_a_zero_slice_of_w_o(family: str, folder_of: FolderO
 
 
 def test_head_of_albert_is_ablated_in_one_layer_only(folder_of: FolderOf) -> None:
-    folder = folder_of("albert")  # its three layers share one W_O
+    folder = folder_of("albert")  # ALBERT's three layers share one W_O
     model, second = loading.load(str(folder)), reference_model(folder)
     [mixer] = output_projections(second, "albert")
     everywhere = [Edit("encoder", layer, 1) for layer in range(3)]
@@ -171,7 +171,7 @@ def test_outputs_of_the_wrong_shape_are_refused(name: str, folder_of: FolderOf) 
     block = model.trace(text).blocks[0]
     queries, d_head = block.output.shape[1:]
     for shape, layer, query, message in (
-        ((queries, d_head + 1), 0, None, f"has vectors of {d_head + 1} numbers; this head's have {d_head}"),
+        ((queries, d_head + 1), 0, None, f"has vectors of {d_head + 1} elements; this head's have {d_head}"),
         ((queries - 1, d_head), 0, None, f"{queries - 1} vectors for {queries} tokens"),
         ((queries + 1, d_head), 0, None, f"{queries + 1} vectors for {queries} tokens"),
         ((1, d_head), 0, queries, f"there is no row {queries + 1}; there are {queries} tokens"),
@@ -196,7 +196,7 @@ REDIRECTED = {
 
 
 def apply_edit(weights: Tensor, edit: str) -> None:
-    """Apply an edit to weights, from its text."""
+    """Apply an edit, given as text, to weights."""
     _, place, *row = edit.split(" ")
     head = weights[0, int(place.split("-")[1]) - 1]
     rows = [int(row[0]) - 1] if row and ">" not in row[0] else range(len(head))
@@ -244,7 +244,7 @@ def test_redirected_row_equals_that_row_in_transformers(family: str, folder_of: 
         assert trace.edits == tuple(edits)
         for number, changed in weights.items():
             found = trace.blocks[number].weights
-            assert_close(found, changed[..., : found.shape[-1]])  # without the column of a sink
+            assert_close(found, changed[..., : found.shape[-1]])  # omits the column of a sink
 
 
 def test_memory_limit_changes_only_the_batch_size(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,7 +300,7 @@ def test_generation_uses_the_edits(family: str, folder_of: FolderOf) -> None:
     assert [token.id for token in tokens] != [token.id for token in unchanged]
 
 
-@pytest.mark.parametrize("family", families("ablate custom attention", sorted(ONLY_ABLATED)))
+@pytest.mark.parametrize("family", families("ablate custom attention", sorted(ABLATION_ONLY)))
 def test_custom_attention_can_be_ablated_but_not_redirected(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     kind = resolve.entry(str(folder)).kinds[0]
@@ -330,7 +330,7 @@ def test_edit_of_unknown_place_is_refused(family: str, edit: str, message: str, 
             assert str(caught.value).endswith(".")
 
 
-# Edits by the common attention function, by hooks, in an encoder–decoder, and in our own Transformer.
+# Edits in the common attention function, in hooks, in an encoder–decoder, and in our own Transformer.
 @pytest.mark.parametrize("name", families("threads", ("minilm", "translator", "mpnet", "t5", "gpt_neo")))
 def test_threads_can_edit_one_model_concurrently(name: str, folder_of: FolderOf) -> None:
     """Each thread repeatedly reads its own text with its own edits."""
@@ -338,7 +338,7 @@ def test_threads_can_edit_one_model_concurrently(name: str, folder_of: FolderOf)
     words = (SENTENCE if is_tiny else TIRED.rstrip(".")).split()
     model = loading.load(str(folder_of(name)) if is_tiny else name)
     kind = model.trace(" ".join(words)).blocks[0].kind
-    target = {"t5": "the dog", "translator": "le chien"}.get(name)  # to avoid generating one each time
+    target = {"t5": "the dog", "translator": "le chien"}.get(name)  # None for models without a decoder input
     tasks = [
         (ModelInput(text, target=target), edits)
         for text, edits in (
@@ -384,6 +384,6 @@ def test_model_that_runs_differently_than_when_checked_is_not_edited() -> None:
         (second, "did not run in the order"),
         (first, "1 of the model's 2 attention modules ran"),
     ):
-        with pytest.raises(ModelNotSupported, match=message), changing([first, second], [[()], [()]]):
+        with pytest.raises(ModelNotSupported, match=message), applying([first, second], [[()], [()]]):
             edits_of(module)
     assert edits_of(first) == ()

@@ -61,7 +61,7 @@ def local_mask(block: Block, radius: int) -> Mask:
 
 
 def traced(network: Any) -> Trace:
-    with warnings.catch_warnings(action="ignore"):  # that only its weights are recorded
+    with warnings.catch_warnings(action="ignore"):  # about recording only the weights
         return attnviz.trace(IDS, network)
 
 

@@ -122,7 +122,7 @@ def test_transparency_rotation_and_grey_are_resolved() -> None:
 
 
 def test_text_model_refuses_images(folder_of: FolderOf) -> None:
-    with pytest.raises(ModelNotSupported, match="reads no images without a text"):
+    with pytest.raises(ModelNotSupported, match="is not a vision model"):
         attnviz.look(plain(), folder_of("bert"))
 
 
@@ -165,7 +165,7 @@ def test_pixels_outside_complete_patches_are_cropped(folder_of: FolderOf, tmp_pa
     assert (opened.size, resized_to) == ((20, 20), (23, 23))
     edge = picture().resize((23, 23))
     for x in range(23):
-        edge.putpixel((x, 22), (255, 0, 0))  # in no patch
+        edge.putpixel((x, 22), (255, 0, 0))  # outside all patches
     altered = edge.copy()
     altered.putpixel((3, 22), (0, 0, 0))
     one, two = (attnviz.look(each, where).stack("encoder") for each in (edge, altered))
@@ -179,10 +179,10 @@ def test_pixels_outside_complete_patches_are_cropped(folder_of: FolderOf, tmp_pa
         (
             "vit",
             {"size": {"height": 20, "width": 25}},
-            "returns images of 20 × 25 .* the model takes 15 × 25",
+            "returns images of 20 × 25 .* the model expects 15 × 25",
         ),
-        ("clip", {"crop_size": 15}, "returns images of 15 × 15 .* the model takes 20 × 20"),
-        ("siglip", {"size": {"shortest_edge": 20}}, "returns images of 20 × 27 .* the model takes 20 × 20"),
+        ("clip", {"crop_size": 15}, "returns images of 15 × 15 .* the model expects 20 × 20"),
+        ("siglip", {"size": {"shortest_edge": 20}}, "returns images of 20 × 27 .* the model expects 20 × 20"),
         ("dinov2", {"do_center_crop": False}, "does not resize images to a fixed size"),
         ("dinov2", {"image_processor_type": "ConvNextImageProcessor"}, "not supported: “ConvNextImageProc"),
         ("vit", {"image_processor_type": None}, "is not supported: “no name”"),

@@ -11,7 +11,7 @@ from attnviz.capture.forward import blocks
 from attnviz.capture.inspection import (
     AttentionLayer,
     find_output_layer,
-    inspected,
+    inspect_layers,
     kinds_and_layers,
     linear_layers,
 )
@@ -35,8 +35,8 @@ def test_decoder_without_a_mask_is_refused(folder_of: FolderOf, monkeypatch: pyt
     mapping = {key: f for key, f in AttentionMaskInterface._global_mapping.items() if key != IMPLEMENTATION}
     monkeypatch.setattr(AttentionMaskInterface, "_global_mapping", mapping)
     network, entry = open_network(folder_of("gpt2")), resolve.entry(str(folder_of("gpt2")))
-    with pytest.raises(AttentionNotRead, match="do not give the weights"):
-        inspected(network, {"input_ids": IDS}, entry)
+    with pytest.raises(AttentionNotRead, match="do not reproduce the weights"):
+        inspect_layers(network, {"input_ids": IDS}, entry)
 
 
 def test_unknown_argument_that_changes_scores_is_refused(folder_of: FolderOf) -> None:
@@ -66,7 +66,7 @@ def test_mask_with_finite_negative_values_is_refused(folder_of: FolderOf) -> Non
 
 def test_model_that_runs_differently_than_when_checked_is_refused(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
-    with pytest.raises(ModelNotSupported, match="ran 2 attentions, but 0 when it was loaded"):
+    with pytest.raises(ModelNotSupported, match="ran 2 attention modules, but 0 when it was loaded"):
         blocks(network, (), {"input_ids": IDS}, TOKENS)
 
 

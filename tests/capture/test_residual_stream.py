@@ -64,7 +64,7 @@ def test_parts_sum_to_the_output(name: str, folder_of: FolderOf) -> None:
             assert [(part.kind, part.layer, part.vectors.shape[:2]) for part in read] == [
                 (block.kind, block.layer, block.value.shape[:2]) for block in blocks
             ]
-            layers = range(0 if name == "storyteller" else len(trace.of_kind(kind)))  # it has only attention
+            layers = range(0 if name == "storyteller" else len(trace.of_kind(kind)))  # attention-only
             assert [p.layer for p in found.parts if p.kind == "feed-forward"] == [*layers]
 
 
@@ -102,7 +102,7 @@ def head_contributions(model: Model, layer: int) -> Floats:
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 def test_direct_logit_attribution(family: str, folder_of: FolderOf) -> None:
-    """As in Elhage et al. 2021: each head's output, through the last norm's scale, times the unembedding."""
+    """Compare with head outputs, scaled by the last norm, times the unembedding (Elhage et al. 2021)."""
     model = loading.load(str(folder_of(family)))
     assert isinstance(model, HuggingFaceModel)
     network = model.network
@@ -199,7 +199,7 @@ def test_other_operations_on_the_vector_are_refused(folder_of: FolderOf, tmp_pat
     model = loading.load(str(tmp_path))  # not shared with other tests
     assert isinstance(model, HuggingFaceModel)
     model.network.set_submodule("transformer.h.1.mlp.dropout", Doubled())
-    with pytest.raises(ModelNotSupported, match="applies other operations to a token’s vector"):
+    with pytest.raises(ModelNotSupported, match="applies operations to a token’s vector other than"):
         decomposition(model, SENTENCE, IT)
 
 
@@ -221,7 +221,7 @@ def test_unknown_token_kind_or_row_is_refused(minilm: Model, folder_of: FolderOf
 def test_too_many_parts_are_refused(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attnviz.capture.residual_stream.MAX_ELEMENTS", 6 * 12 * 15 * 384 - 1)
     with pytest.raises(
-        AttnvizError, match=r"parts have 414,720 numbers; the limit is 414,719\. Shorten the text"
+        AttnvizError, match=r"decomposition has 414,720 elements; the limit is 414,719\. Shorten the text"
     ):
         decomposition(minilm, TIRED, IT)
 

@@ -130,9 +130,9 @@ def test_trace_of_selected_heads_can_be_saved_but_not_drawn(folder_of: FolderOf)
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"layers": 6}, InvalidTrace, "layers has 6; .* there are 0 to 5"),
-        ({"heads": [0, 12]}, InvalidTrace, "heads has 12; .* there are 0 to 11"),
-        ({"queries": 5}, InvalidTrace, "queries has 5; .* there are 0 to 4"),
+        ({"layers": 6}, InvalidTrace, "layers contains 6; .* are 0 to 5"),
+        ({"heads": [0, 12]}, InvalidTrace, "heads contains 12; .* are 0 to 11"),
+        ({"queries": 5}, InvalidTrace, "queries contains 5; .* are 0 to 4"),
         ({"layers": -1}, AttnvizError, "different indices from 0"),
         ({"heads": []}, AttnvizError, "different indices from 0"),
         ({"heads": [1, 1]}, AttnvizError, "different indices from 0"),

@@ -78,7 +78,7 @@ def test_model_without_a_head_expects_no_token() -> None:
 def test_vision_model_is_refused(folder_of: FolderOf) -> None:
     model = loading.load(str(folder_of("vit")))
     assert isinstance(model, VisionModel)
-    with pytest.raises(ModelNotSupported, match="reads no text"):
+    with pytest.raises(ModelNotSupported, match="does not read text"):
         stack_of(model, SENTENCE)
 
 

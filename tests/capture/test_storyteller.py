@@ -64,7 +64,7 @@ def test_greedy_generation_takes_the_most_probable_token(model: StorytellerModel
 
 
 def test_generation_stops_at_the_token_limit(model: StorytellerModel) -> None:
-    edits = [Edit("decoder", 0, head) for head in range(4)]  # with these it rarely ends a story
+    edits = [Edit("decoder", 0, head) for head in range(4)]  # with these edits, stories rarely end
     trace = model.trace(ModelInput("the key " * 45, writing=Writing(100)), edits=edits)
     assert len(trace.blocks[0].query_tokens) <= TOKEN_LIMIT
 

@@ -22,7 +22,7 @@ TEXT = "what is in this picture ?"
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:__array__ impl:DeprecationWarning"
-)  # in PaliGemma's processor
+)  # caused by PaliGemma's processor
 every_family = pytest.mark.parametrize("family", FAMILIES)
 
 
@@ -76,7 +76,7 @@ def test_weights_equal_eager(family: str) -> None:
         np.testing.assert_allclose(block.weights, formula, atol=1e-6)
         for number, each in enumerate(
             weights if weights.dim() == 4 else ()
-        ):  # Qwen's returns outputs instead
+        ):  # Qwen's encoder returns outputs instead
             inside = slice(number * each.shape[-1], (number + 1) * each.shape[-1])
             assert np.array_equal(block.weights[:, inside, inside], each)
     assert trace.blocks[0].projection is not None

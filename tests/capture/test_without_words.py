@@ -88,6 +88,6 @@ def test_decoder_without_its_encoder_is_refused(folder_of: FolderOf) -> None:
     for family, name in (("bart", "BartModel"), ("t5", "T5Model")):
         network, tokenizer = make_model(folder_of, family, name)
         with pytest.raises(
-            ModelNotSupported, match=r"is the decoder of an encoder–decoder.*Give the complete model"
+            ModelNotSupported, match=r"is the decoder of an encoder–decoder.*Pass the complete model"
         ):
             attnviz.trace(SENTENCE, network.decoder, tokenizer=tokenizer)

@@ -9,7 +9,7 @@ import pytest
 import attnviz
 from attnviz.analysis.decomposition import around_attention
 from attnviz.analysis.norms import head_norms, layer_norms, residual_norms
-from attnviz.analysis.rank_correlation import rank_correlation
+from attnviz.analysis.rank_correlation import correlation_of_ranks, ranks
 from attnviz.analysis.rollout import rollout
 from attnviz.capture import loading
 from attnviz.capture.attribution import gradients, occlusion
@@ -93,7 +93,10 @@ def test_rows_start_with_occlusion_and_are_sorted(steps: list[Progress[MeasuredT
     assert {row.measure for row in occlusion_rows} == {beyond_weights.OCCLUSION}
     assert [row.lowest for row in others] == sorted((row.lowest for row in others), reverse=True)
     for row in (*occlusion_rows, *others):
-        each = [rank_correlation(row.values[counted], one.values[counted]) for one in occlusion_rows]
+        each = [
+            correlation_of_ranks(ranks(row.values[counted]), ranks(one.values[counted]))
+            for one in occlusion_rows
+        ]
         if row.method is None:
             np.testing.assert_allclose(row.agreements, each, atol=1e-6)
             assert (row.lowest, row.highest) == (pytest.approx(min(each)), pytest.approx(max(each)))

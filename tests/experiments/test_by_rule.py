@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.rules import SINGLE_RULES, measured
+from attnviz.analysis.rules import SINGLE_RULES, rule_scores
 from attnviz.experiments.by_rule import TESTS
 from attnviz.experiments.scoring import Found, Scores
 from attnviz.trace import Floats, Mask, Token
@@ -46,7 +46,7 @@ def scored(
 ) -> Found:
     """Return the scores by the names of the rules."""
     measurements = [
-        measured(
+        rule_scores(
             SINGLE_RULES,
             np.stack([layer[number] for layer in weights]),
             np.stack(masks),
@@ -69,7 +69,7 @@ def scored(
 
 @st.composite
 def batch(draw: st.DrawFn) -> tuple[list[str], list[tuple[Token, ...]], list[Floats], list[Mask]]:
-    """Draw sentences of one length, with random weights and their masks."""
+    """Draw sentences of equal length, with random weights and masks."""
     size, sentences, special = draw(st.integers(1, 7)), draw(st.integers(1, 5)), draw(st.booleans())
     chosen = st.lists(st.sampled_from(WORDS), min_size=size, max_size=size)
     texts, tokens = zip(*(sentence(draw(chosen), special) for _ in range(sentences)), strict=True)
@@ -149,7 +149,7 @@ def test_scores_equal_a_loop(
                     assert np.isnan(figures.mean[layer]).all()
                     continue
                 assert figures.mean[layer, head] == pytest.approx(single_scores.mean(), abs=1e-5)
-                if rule.of:
+                if rule.denominator:
                     raw = [
                         score
                         for n, (t, k) in enumerate(zip(texts, tokens, strict=True))

@@ -54,5 +54,5 @@ def test_texts_without_a_sentence_or_with_too_many_are_refused() -> None:
         with pytest.raises(EmptyText, match="no sentence in “the text”"):
             Corpus.from_text(empty)
     assert Corpus.from_text("a\n" * 5, maximum=5).lines == 5
-    with pytest.raises(AttnvizError, match="“mine” has 6 lines; this page reads at most 5"):
+    with pytest.raises(AttnvizError, match="“mine” has 6 lines; this page accepts at most 5"):
         Corpus.from_text("a\n" * 6, "mine", 5)

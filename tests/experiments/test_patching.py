@@ -65,7 +65,7 @@ def test_patching_all_heads_gives_the_clean_run_at_unchanged_tokens(name: str, f
         assert np.abs(corrupt[same] - clean_states[same]).max() > 1e-3
         assert (
             same.all() or np.abs(patched[~same] - clean_states[~same]).max() > 1e-3
-        )  # their embeddings differ
+        )  # the changed tokens have other embeddings
     if expected.probabilities is not None and found.probabilities is not None:
         np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-5)
 

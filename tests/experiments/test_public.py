@@ -95,7 +95,7 @@ def test_token_can_be_given_by_number_or_text(call: Callable[[int | str], Any]) 
 def test_repeated_text_is_refused_with_its_positions(folder_of: FolderOf) -> None:
     block = attnviz.trace(TIRED).block(layer=0)
     for call in (lambda: block.row(0, "the"), lambda: attnviz.show(attnviz.trace(TIRED), query="the")):
-        with pytest.raises(InvalidTrace, match=r"'the' is at 1 and 6\. Give one of these numbers as query\."):
+        with pytest.raises(InvalidTrace, match=r"'the' is at 1 and 6\. Pass one of these numbers as query\."):
             call()
     pieces = attnviz.trace("The unfathomable dog").block(layer=0)
     with pytest.raises(InvalidTrace, match="'unfathomable' is at 2, 3"):
@@ -144,7 +144,7 @@ def test_token_ids_equal_their_text(call: Callable[..., Any], numbers: str, fold
 def test_invalid_examples_are_refused() -> None:
     with pytest.raises(TypeError, match="examples must be one str, not list"):
         experiments.score_heads("pronoun to noun", examples=[EXAMPLE])  # type: ignore[arg-type]
-    with pytest.raises(AttnvizError, match="Line 1: relations need a sentence above them"):
+    with pytest.raises(AttnvizError, match="Line 1: there is no sentence above these relations"):
         experiments.score_heads("object to verb", examples="  object road>cross")
     with pytest.raises(AttnvizError, match=r"There is no sentence in “the examples”"):
         experiments.score_heads("next token", examples="")

@@ -63,5 +63,5 @@ def test_links_take_little_memory(trace: Trace) -> None:
 def test_a_table_with_too_many_weights_is_refused(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MAX_LINKS", 200)
     assert len(attnviz.links_table(trace, "cross")) <= 200
-    with pytest.raises(InvalidTrace, match="558 weights; the maximum of a table is 200"):
+    with pytest.raises(InvalidTrace, match="558 weights; a table can have at most 200"):
         attnviz.links_table(trace)

@@ -62,7 +62,7 @@ class FakeHub:
 
 @contextmanager
 def serving(**settings: Any) -> Iterator[FakeHub]:
-    """Run a hub during the block; the settings are `FakeHub`'s."""
+    """Run a hub during the block; the settings are fields of `FakeHub`."""
     hub = FakeHub(**settings)
 
     class Handler(_Handler):

@@ -202,7 +202,7 @@ def is_local(block: Block) -> bool:
 def image_notes(folder: Path) -> Iterator[str]:
     """Yield the notes on a vision family."""
     entry = resolve.entry(str(folder))
-    if entry.sees:
+    if entry.is_vision_model:
         yield f"besides patches: {joined(entry.special)}" if entry.special else "no tokens besides patches"
     if entry.family in ANY_SIZE:
         yield "position embeddings are interpolated to the image size"
@@ -343,11 +343,11 @@ shown, and nothing that needs queries, keys, values, scores or masks:
 |---|---|---|---|
 {alone}
 
-In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern shown as masked;
-`trace.notes` says so, and mentions attention to anything that is not a token. In Longformer and LED, the
-model class determines the global tokens: the first token in `LongformerForSequenceClassification`, none in
-a model from a folder. BigBird computes all weights of short texts, and some blocks of the weights of long
-ones. Outside of training, its random blocks are its first block, so the weights of that block are
+In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern are shown as masked;
+`trace.notes` states this, and mentions attention to anything that is not a token. In Longformer and LED,
+the model class determines the global tokens: the first token in `LongformerForSequenceClassification`, none
+in a model from a folder. BigBird computes all weights of short texts, and some blocks of the weights of
+long ones. Outside training, all its random blocks are the first block, so the weights of that block are
 multiplied by the number of times it is read.
 
 ## Objects
@@ -358,8 +358,8 @@ where.
 
 ## Quantized weights
 
-Quantized models are recorded as they compute; the package that reads their weights must be installed.
-`tests/capture/test_quantized.py` compares the attention weights with those of `eager`, on a CPU:
+Quantized models are traced without converting their weights; the package that reads their weights must be
+installed. `tests/capture/test_quantized.py` compares the attention weights with those of `eager`, on a CPU:
 
 | package | number format | folder | object |
 |---|---|---|---|

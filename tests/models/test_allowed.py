@@ -62,7 +62,7 @@ def test_without_a_list_only_local_visitors_can_open_models(monkeypatch: pytest.
     assert not allowed.may_open()
     assert allowed.names() == catalogue.names()
     for call in (allowed.check, allowed.target, resolve.entry):
-        with pytest.raises(UnknownModel, match="This server offers these models and no others: minilm, "):
+        with pytest.raises(UnknownModel, match="This server offers only these models: minilm, "):
             call("owner/opened-by-somebody")
     monkeypatch.setenv(allowed.SETTING, " * ")
     assert allowed.may_open()

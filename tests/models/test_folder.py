@@ -27,7 +27,7 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "albert": (3, 0, 3, 15, 5, 61, True, "masked"),
     "modernbert": (3, 0, 3, 30, 10, 61, True, "masked"),
     "gpt2": (0, 2, 3, 15, 5, 61, False, "next"),
-    "llama": (0, 2, 6, 24, 10, 61, False, "next"),  # its own d_head
+    "llama": (0, 2, 6, 24, 10, 61, False, "next"),  # d_head is not d_model / heads
     "bloom": (0, 2, 3, 15, 5, config.MAX_TOKENS, False, "next"),  # no position embeddings
     "mpt": (0, 2, 3, 15, 5, 61, False, "next"),  # no position embeddings, but a maximum bias
     "t5": (3, 2, 3, 14, 5, isqrt(config.MAX_ATTENTION_WEIGHTS // 21), False, "next"),  # 3 + 2 + 2 layers
@@ -63,7 +63,7 @@ def test_entry_equals_the_files(family: str, folder_of: FolderOf) -> None:
     assert entry.parameters == sum(each.numel() for each in saved if each.is_floating_point())
     assert (entry.family, entry.name, entry.title) == (family, f"./models/{family}", family)
     assert entry.engine == "transformers"
-    assert entry.sees == (family in VISION_FAMILIES)
+    assert entry.is_vision_model == (family in VISION_FAMILIES)
     assert isinstance(entry.origin, Folder)
     assert entry.origin.folder == folder_of(family)
 

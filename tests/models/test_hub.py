@@ -185,7 +185,7 @@ def test_error_of_a_private_model_equals_that_of_a_missing_one(fake_hub: FakeHub
 
 
 def test_unknown_revision_and_gated_model_are_refused(fake_hub: FakeHub) -> None:
-    assert_refused(UnknownModel, "no such revision", name=f"{ID}@v2")
+    assert_refused(UnknownModel, "no model or revision", name=f"{ID}@v2")
     fake_hub.gated.add(ID)
     assert_refused(ModelNotReachable, "requires agreement to its conditions")
 
@@ -213,7 +213,7 @@ def test_unreachable_hub_is_reported(fake_hub: FakeHub, monkeypatch: pytest.Monk
 
 
 def test_problems_are_found_before_the_download(fake_hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Missing files, too large files, and an invalid config."""
+    """The problems are missing files, files that are too large, and a missing config."""
     where = served_folder(fake_hub)
     with monkeypatch.context() as patch:
         patch.setenv(limits.SETTING, "0.00001")

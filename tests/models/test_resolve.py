@@ -164,4 +164,4 @@ def test_invalid_settings_are_refused(name: str, settings: dict[str, str], messa
     ],
 )
 def test_pasted_links_are_converted_to_names(text: str, name: str) -> None:
-    assert resolve.pasted(text) == name
+    assert resolve.clean_name(text) == name

@@ -226,7 +226,7 @@ def test_spans_of_generated_tokens(
     except (EmptyText, TextTooLong):
         return
     before = tuple(token for token in ours.tokens(prompt) if not token.special) if prompt else ()
-    full, written = ours.written(prompt, before, [token.id for token in tokens])
+    full, written = ours.append_tokens(prompt, before, [token.id for token in tokens])
     assert full == prompt + text
     assert written[: len(before)] == before
     assert [
@@ -248,7 +248,7 @@ def test_invalid_bytes_have_spans(
     kind: TokenizerKind, pieces: tuple[str, ...], expected: list[object], tokenizers: Tokenizers
 ) -> None:
     ids = [number for piece in pieces if (number := tokenizers[kind].id_of(piece)) is not None]
-    text, tokens = tokenizers[kind].written("", (), ids)
+    text, tokens = tokenizers[kind].append_tokens("", (), ids)
     assert [(token.text, text[token.start : token.end]) for token in tokens] == expected
     assert sorted({place for token in tokens for place in range(token.start, token.end)}) == [
         *range(len(text))

@@ -52,7 +52,7 @@ def test_process_gives_the_same_results_as_the_library(kind: TokenizerKind, tmp_
         for second in (None, "a dog"):
             assert remote.tokenized(text, second) == local.tokenized(text, second)
     ids = [token.id for token in local.tokens(TEXTS[0])]
-    assert remote.of_ids(ids) == local.of_ids(ids)
+    assert remote.tokens_of_ids(ids) == local.tokens_of_ids(ids)
     assert [remote.readable(number) for number in ids] == [local.readable(number) for number in ids]
     with pytest.raises(TextTooLong) as caught:
         remote.tokens("dog " * 1_000)

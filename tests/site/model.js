@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import process from "node:process";
 import console from "node:console";
-import { readingsOf, weightSteps } from "../../attnviz/site/reading.js";
+import { tracesOf, weightSteps } from "../../attnviz/site/reading.js";
 import { Model } from "../../attnviz/site/worker.js";
 import { WordPiece } from "../../attnviz/site/wordpiece.js";
 
@@ -12,7 +12,7 @@ const { folder, texts, floats, only_tokens: onlyTokens, weights, chosen, mask } 
 const bytes = (name) => new Uint8Array(readFileSync(name)).buffer;
 const vocabulary = readFileSync(`${folder}/vocab.txt`, "utf8").trimEnd().split("\n");
 
-/** Replaces the model's quantized weights with the exact ones, read from a file. */
+/** Replace the model's quantized weights with the exact ones, read from a file. */
 function loadExactWeights(model) {
   const numbers = new Float32Array(bytes(floats));
   let at = 0;
@@ -38,9 +38,9 @@ if (onlyTokens) {
   for (const text of texts) runs.push(await model.run(text, mask));
   writeFileSync(weights, new Uint8Array(new Float32Array(runs.flatMap((run) => [...run.weights])).buffer));
   const sizes = { model: "", layers: manifest.layers, heads: manifest.heads };
-  const readings = runs.map((run) => readingsOf([run], sizes));
+  const traces = runs.map((run) => tracesOf([run], sizes));
   console.log(JSON.stringify({
-    readings: readings.map(({ readings: [each], numbers }) => ({ ...each.kinds[0], left: [...numbers.subarray(each.kinds[0].token_views.hidden.left)] })),
+    traces: traces.map(({ traces: [each], numbers }) => ({ ...each.kinds[0], left: [...numbers.subarray(each.kinds[0].token_views.hidden.left)] })),
     why: chosen && weightSteps(runs[0], { ...sizes, ...chosen }),
   }));
 }

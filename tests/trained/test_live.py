@@ -41,7 +41,7 @@ def test_snapshots_of_a_translator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training.Settings, "live", shorter)
     monkeypatch.setattr(live, "SENTENCES", 6)
     # After two steps a model never generates [END], and each translation would have thirty words.
-    monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
+    monkeypatch.setattr("attnviz.trained.translator.translator.max_translation_words", lambda _source: 3)
     found = list(live.train_with_snapshots("candidates", 7, 2))
     assert calls == [("candidates", 7, 2)]
     assert [news.step if isinstance(news, Snapshot) else news for news in found] == [0, 1, 2]

@@ -5,7 +5,7 @@ import torch
 
 from attnviz.trained.translator import distance, splits
 from attnviz.trained.translator.distance import NAMES
-from attnviz.trained.translator.translator import source_of, target_of
+from attnviz.trained.translator.translator import encode_source, encode_target
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END
 from training import distances
@@ -38,7 +38,10 @@ def test_count_correct_counts_correct_translations_and_pronouns() -> None:
     exact = pronoun = 0
     for pair in pairs:
         assert pair.pronoun is not None
-        source, target = torch.tensor([source_of(pair.source)]), torch.tensor([target_of(pair.target)])
+        source, target = (
+            torch.tensor([encode_source(pair.source)]),
+            torch.tensor([encode_target(pair.target)]),
+        )
         with torch.no_grad():
             [logits] = model(source, target).logits
         chosen = "il" if logits[pair.pronoun.target, il] > logits[pair.pronoun.target, elle] else "elle"

@@ -39,7 +39,7 @@ def test_a_translator_is_trained_saved_and_measured(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(translators, "WEIGHTS", tmp_path)
     monkeypatch.setattr("attnviz.trained.translator.variants.WEIGHTS", tmp_path)
     # After six steps a model never predicts [END]; without this limit it would generate thirty words.
-    monkeypatch.setattr("attnviz.trained.translator.translator.longest_translation", lambda _source: 3)
+    monkeypatch.setattr("attnviz.trained.translator.translator.max_translation_words", lambda _source: 3)
     translators.main(["unguided"])
     runs = json.loads((tmp_path / "figures.json").read_text("utf-8"))
     assert [(run["variant"], run["seed"], run["shipped"]) for run in runs] == [

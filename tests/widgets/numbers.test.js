@@ -10,19 +10,19 @@ test("numbers have a typographic minus sign and no negative zero", () => {
 
 test("only exact 0 and 1 are shown as 0 % and 100 %", () => {
   const shares = [0, 0.0004, 0.0005, 0.664, 0.9994, 0.9996, 1];
-  const expected = ["0.0 %", "< 0.1 %", "0.1 %", "66.4 %", "99.9 %", "> 99.9 %", "100.0 %"];
+  const expected = ["0.0\u00a0%", "< 0.1\u00a0%", "0.1\u00a0%", "66.4\u00a0%", "99.9\u00a0%", "> 99.9\u00a0%", "100.0\u00a0%"];
   assert.deepEqual(shares.map((share) => percent(share)), expected);
   assert.deepEqual(shares.map((share) => formatNumber(share, "percent")), expected);
-  const rounded = ["0 %", "< 1 %", "< 1 %", "66 %", "> 99 %", "> 99 %", "100 %"];
+  const rounded = ["0\u00a0%", "< 1\u00a0%", "< 1\u00a0%", "66\u00a0%", "> 99\u00a0%", "> 99\u00a0%", "100\u00a0%"];
   assert.deepEqual(shares.map((share) => formatBrief(share, "percent")), rounded);
 });
 
 test("shares, scores and changes have their own units", () => {
   /** @type {import("../../attnviz/widgets/numbers.js").Unit[]} */
   const units = ["percent", "score", "signed percent"];
-  assert.deepEqual(units.map((unit) => formatNumber(0.664, unit)), ["66.4 %", "0.66", "+66.4 points"]);
-  assert.deepEqual(units.map((unit) => formatNumber(-0.664, unit)), ["−66.4 %", "−0.66", "−66.4 points"]);
-  assert.deepEqual(units.map((unit) => formatBrief(0.664, unit)), ["66 %", "0.66", "+66 points"]);
+  assert.deepEqual(units.map((unit) => formatNumber(0.664, unit)), ["66.4\u00a0%", "0.66", "+66.4 points"]);
+  assert.deepEqual(units.map((unit) => formatNumber(-0.664, unit)), ["−66.4\u00a0%", "−0.66", "−66.4 points"]);
+  assert.deepEqual(units.map((unit) => formatBrief(0.664, unit)), ["66\u00a0%", "0.66", "+66 points"]);
 });
 
 test("the strongest value is the one furthest from 0", () => assert.equal(strongest([1, -3, 2]), 1));

@@ -37,7 +37,7 @@ test("a larger weight is always further from the background", () => {
   }
 });
 
-test("levels grow with the square root of the size, of weights and of changes", () => {
+test("levels grow with the square root of the absolute value, for weights and for changes", () => {
   assert.deepEqual([0, 0.0625, 0.25, 1, 1.0001, NaN].map((value) => levelOf(value, "sequential")), [0, 64, 127, 254, 254, 255]);
   assert.deepEqual([-8, -2, 0, 2, 8].map((value) => levelOf(value, "diverging", 8)), [0, 64, 127, 191, 254]);
   assert.deepEqual([0, 0.5, 1].map((place) => valueAt(place, "sequential", 0.8)), [0, 0.2, 0.8]);

@@ -22,7 +22,7 @@ from attnviz.app.question import MAX_LENGTH, MAX_OPTION_LENGTH, Question
 from attnviz.app.state import choices, link, memory
 
 _SEAT = "the seat in a live room"
-_REQUEST = "what the bar should do"
+_REQUEST = "the action requested from the browser"
 
 _QUESTION_PARAMETERS = {choices.QUIZ.name, choices.OPTIONS.name, choices.RIGHT.name}
 """Parameters omitted from the shared view: students vote in the bar, and see the correct answer later."""
@@ -49,7 +49,7 @@ class Poll(TypedDict):
     Attributes:
         right: Index of the correct option, from 0.
         own: True if the teacher wrote it.
-        sentence: The sentence that it is about; "" for none.
+        sentence: The sentence that the question is about; "" for none.
     """
 
     question: str
@@ -66,13 +66,13 @@ def seat() -> Seat:
 
 
 def request(action: Literal["open", "join", "leave"], code: str = "") -> None:
-    """Request that the browser opens, joins or leaves a room."""
+    """Ask the browser to open, join or leave a room."""
     memory.put(_REQUEST, (secrets.token_hex(4), action, code))
 
 
 @dataclass
 class Bar:
-    """The bar of the page that is being drawn; a fragment that reruns redraws it.
+    """The room's bar on the page that is being drawn; a fragment redraws it when it reruns.
 
     Attributes:
         place: Container of the bar.
@@ -102,16 +102,16 @@ def current() -> Bar | None:
 def after(page: StreamlitPage) -> Iterator[None]:
     """Draw the bar after the page inside this context, even if the page stops early or fails."""
     bar = Bar(st.container(key="room-bar"), page.url_path or "explore")
-    before = _CURRENT.set(bar)
+    token = _CURRENT.set(bar)
     try:
         with memory.once_drawn(lambda: None if bar.drawn else bar.draw()):
             yield
     finally:
-        _CURRENT.reset(before)
+        _CURRENT.reset(token)
 
 
 def _draw(place: DeltaGenerator, name: str) -> None:
-    never = {*link.never_copied(), *_QUESTION_PARAMETERS}
+    omitted = {*link.never_copied(), *_QUESTION_PARAMETERS}
     shown = link.values() if link.page() == name else {}
     question = questions.on_page(name)
     here = seat()
@@ -119,7 +119,7 @@ def _draw(place: DeltaGenerator, name: str) -> None:
         room_bar(
             "room_bar",
             page=name,
-            query=urlencode({each: to for each, to in shown.items() if each not in never}, doseq=True),
+            query=urlencode({key: values for key, values in shown.items() if key not in omitted}, doseq=True),
             revealed=sorted(questions.revealed()),
             question=_poll(question) if question else None,
             request=memory.get(_REQUEST),
@@ -148,11 +148,11 @@ def room_bar(
     Args:
         key: Streamlit key of this widget.
         page: Name of the page.
-        query: Complete link of the page, including defaults.
+        query: Complete URL query of the page, including defaults.
         revealed: Lessons with revealed answers.
         question: Question of the page.
         request: Action for the browser, executed once: an identifier, the action, and the code of a room.
-        known: Python's values from `on_seat`.
+        known: The last values of `on_seat`.
         on_seat: Called with the room, whether the visitor teaches, the problem (see `Seat`), and the reason
             why answers stay covered (see `question.why_covered`).
         on_reveal: Called with the lessons that the teacher has revealed.

@@ -1,13 +1,13 @@
-/* pointing: the element of a picture that a teacher points at, and the frame around it on every page. */
+/* pointing: the element of a picture that a teacher points at, and the frame around it. */
 
 import { element } from "../../widgets/dom.js";
 
-const KEY = "st-key-"; // Streamlit's class prefix of parts with a key
+const KEY = "st-key-"; // Streamlit's class prefix for elements with a key
 const PICTURES =
   '[data-testid="stBidiComponentIsolated"], .stPlotlyChart, [data-testid="stImage"], .stSelectbox, .stMultiSelect, .stTextInput, .stNumberInput';
 const NO_PICTURES = ".st-key-room-bar, .st-key-link, .st-key-title";
-const THINGS = "button, [role], [data-key], td, th, text";
-const LARGE = 150; // pixels; in an element larger than this both ways, the position counts
+const TARGETS = "button, [role], [data-key], td, th, text";
+const LARGE = 150; // pixels; in elements that are wider and higher than this, the position of the click is sent
 const MAX_LENGTH = 80; // characters
 
 /** Returns the root of a picture's elements.
@@ -31,8 +31,8 @@ export function pointOf(event) {
   const root = inside(picture);
   const part = picture.closest(`[class*="${KEY}"]`);
   const [clicked] = /** @type {Element[]} */ (path);
-  const around = clicked.closest(THINGS);
-  const thing = around && root.contains(around) && !isLarge(around) ? around : clicked;
+  const target = clicked.closest(TARGETS);
+  const thing = target && root.contains(target) && !isLarge(target) ? target : clicked;
   const steps = [];
   for (let one = thing; one !== root; one = /** @type {Element} */ (one.parentNode)) steps.unshift([...one.parentNode.children].indexOf(one));
   const place = [[...part.querySelectorAll(PICTURES)].indexOf(picture), ...steps].join(".");
@@ -68,13 +68,13 @@ export class Spot {
   point = "";
 
   /** @param {import("./room.js").Point | null} point
-   * @param {boolean} scroll true to scroll it into view, once */
+   * @param {boolean} scroll true to scroll the element into view, once */
   show(point, scroll) {
     cancelAnimationFrame(this.next);
     const at = point && find(point);
     this.root.hidden = !at;
     if (!point) this.point = "";
-    else this.next = requestAnimationFrame(() => this.show(point, scroll)); // follows the framed element
+    else this.next = requestAnimationFrame(() => this.show(point, scroll)); // the frame follows its element
     if (!at) return;
     for (const each of ["left", "top", "width", "height"]) this.root.style[each] = `${at[each]}px`;
     const now = JSON.stringify([location.href, point]);

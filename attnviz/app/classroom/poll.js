@@ -3,11 +3,11 @@
 import { element } from "../../widgets/dom.js";
 import { room } from "./room.js";
 
-// The round with votes that only the teacher sees; 0 for none. Kept across pages.
+// The round of the votes shown on the teacher's screen only; 0 for none. Kept when the page changes.
 let peeked = 0;
 const PEEK = "Show the votes on this screen";
 
-/** Returns a button of the bar, as wide as its longest possible text.
+/** Returns a button of the bar, as wide as its longest text.
  * @param {string} text @param {() => void} onclick */
 export const button = (text, onclick, longest = text) =>
   element("button", { type: "button", class: "move", text, onclick, "data-longest": longest });
@@ -15,7 +15,7 @@ export const button = (text, onclick, longest = text) =>
 /** Returns a row of buttons with fixed positions: disabled ones keep their space. */
 export const places = (...buttons) => element("div", { class: "row places" }, ...buttons);
 
-/** The current or latest poll. */
+/** The panel of the current or latest poll. */
 export class PollPanel {
   /** @param {() => void} show shows the votes to all */
   constructor(show) {
@@ -53,10 +53,10 @@ export class PollPanel {
     this.peek.textContent = peeked === poll.round ? "Hide the votes" : PEEK;
     this.show.disabled = poll.shown;
     this.again.disabled = !poll.votes || Boolean(poll.before);
-    this.again.style.visibility = poll.shown ? "hidden" : ""; // the answer is known
+    this.again.style.visibility = poll.shown ? "hidden" : ""; // no second vote once the answer is shown
   }
 
-  /** Shows the votes on the teacher's screen only, or hides them again, because that screen may be projected. */
+  /** Shows or hides the votes on the teacher's screen, which may be projected. */
   togglePeek() {
     peeked = peeked === this.poll.round ? 0 : this.poll.round;
     this.update(this.poll, Boolean(this.question.hidden));
@@ -82,10 +82,10 @@ export class PollPanel {
       label.setAttribute("aria-pressed", String(mine === at));
       label.setAttribute("aria-disabled", String(!open));
     }
-    const ofAll = before ? before.reduce((sum, count) => sum + count, 0) : 0;
+    const totalBefore = before ? before.reduce((sum, count) => sum + count, 0) : 0;
     const visible = shown || peeked === round;
     bars.replaceChildren(
-      ...(visible && before ? [barOf("first", before[at], ofAll)] : []),
+      ...(visible && before ? [barOf("first", before[at], totalBefore)] : []),
       ...(visible && counts ? [barOf(before ? "now" : "votes", counts[at], votes)] : []),
     );
   }
@@ -94,7 +94,7 @@ export class PollPanel {
     if (room.teaches) {
       const { here } = room.state.people;
       const when = before ? " in the second vote" : "";
-      const hidden = peeked === this.poll.round ? "Only this screen shows the votes." : "The votes are hidden, here too.";
+      const hidden = peeked === this.poll.round ? "Only this screen shows the votes." : "The votes are hidden, on this screen too.";
       const hint = shown ? "" : ` ${hidden}`;
       return `${votes} of ${here} voted${when}.${open ? "" : " The vote is closed."}${hint}`;
     }
@@ -104,10 +104,10 @@ export class PollPanel {
 }
 
 /** Returns the count of an option, with its share of all votes as a bar. */
-const barOf = (when, count, all) =>
+const barOf = (vote, count, all) =>
   element(
     "span",
     { class: "count" },
     element("span", { class: "bar" }, element("span", { style: `width:${all ? (100 * count) / all : 0}%` })),
-    element("span", { class: "number", text: when === "votes" ? String(count) : `${when} ${count}` }),
+    element("span", { class: "number", text: vote === "votes" ? String(count) : `${vote} ${count}` }),
   );

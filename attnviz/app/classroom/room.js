@@ -1,17 +1,17 @@
-/* room: this browser's seat in a live room: its memory, its socket, and the server's last message. */
+/* room: this browser's seat in a live room, its connection to the server, and the last received state. */
 
 /**
- * The server's state of a room; `rooms.py` decides what each window receives.
- * @typedef {{ path: string, query: string, reveal: string[] }} TeacherView a page, its complete link, revealed lessons
+ * The state of a room as the server sends it; `rooms.py` selects the parts that each window receives.
+ * @typedef {{ path: string, query: string, reveal: string[] }} TeacherView a page, its complete URL query, revealed lessons
  * @typedef {{ words: string, picture: string, place: string }} Point the text; the key of the page's part; the
  *   element in it ("0.2.1"), and the position in the element, in thousandths ("0.2.1 500 250")
  * @typedef {{ question: string, sentence: string, options: string[], counts: number[], before: number[], right: number,
- *   round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll options are counted from 0;
- *   null: unknown
+ *   round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll options are numbered
+ *   from 0; null: unknown
  * @typedef {{ n: number, view: TeacherView, point: Point, poll: Poll,
  *   people: { here: number, following: number } }} State
- * @typedef {{ room: string, key?: string, voter?: string, left?: boolean }} Seat the teacher's has a key; `left`: does
- *   not follow
+ * @typedef {{ room: string, key?: string, voter?: string, left?: boolean }} Seat `key` for the teacher, `voter` for
+ *   a student; `left`: the student does not follow
  */
 
 const STORAGE_KEY = "attnviz:room";
@@ -20,11 +20,11 @@ const MAX_RETRY_DELAY = 3000; // milliseconds
 const VIEW_INTERVAL = 250; // milliseconds; the server relays four views a second
 const MAX_QUERY = 3000; // characters; also in rooms.py
 
-/** Returns a typed code in the server's form.
+/** Returns the letters and digits of a typed code, in upper case.
  * @param {string} typed */
 export const codeOf = (typed) => typed.replace(/[^a-z0-9]/gi, "").toUpperCase();
 
-/** Returns a link with sorted parameters, for comparison.
+/** Returns a URL query with sorted parameters, for comparison.
  * @param {string} query */
 export function sortedQuery(query) {
   const parts = new URLSearchParams(query);
@@ -41,7 +41,7 @@ class Room extends EventTarget {
   seat = null;
   /** @type {State} null: not received yet */
   state = null;
-  /** The message to the visitor; "" for none. */
+  /** The message for the visitor; "" for none. */
   trouble = "";
   connected = false;
   failures = 0; // in a row
@@ -49,10 +49,10 @@ class Room extends EventTarget {
   #socket;
   /** @type {TeacherView} */
   #view;
-  /** @type {TeacherView} the last view with a link that is too long */
-  #tooLong;
+  /** @type {TeacherView} the last view that could not be sent, because its link is too long */
+  #tooLongView;
 
-  /** Restores the seat of this browser; call it once. */
+  /** Restores this browser's seat and connects; call it once. */
   begin() {
     try {
       this.seat = JSON.parse(localStorage.getItem(STORAGE_KEY));
@@ -60,7 +60,7 @@ class Room extends EventTarget {
       // Storage is unavailable or its content invalid: there is no seat.
     }
     setInterval(() => this.#send({ do: "here" }), HEARTBEAT);
-    // In hidden pages and on sleeping phones, browsers delay this, and the server closes the socket.
+    // In hidden pages and on sleeping phones, browsers delay this message, and the server closes the socket.
     document.addEventListener("visibilitychange", () => !document.hidden && this.#retry());
     if (this.seat) this.#connect();
   }
@@ -76,7 +76,7 @@ class Room extends EventTarget {
   /** Opens a new room. */
   open() {
     if (this.seat) return;
-    this.#sit({ room: "" }); // the server sends the code
+    this.#setSeat({ room: "" }); // the server sends the code
     this.#connect();
   }
 
@@ -85,17 +85,17 @@ class Room extends EventTarget {
     const room = codeOf(typed);
     if (room === this.seat?.room) return;
     if (this.teaches) {
-      this.trouble = `You are teaching in room ${this.seat.room}. End it before you join another.`;
+      this.trouble = `You are teaching in room ${this.seat.room}. End that room before you join another.`;
       this.#changed();
       return;
     }
-    this.#sit({ room, voter: token() });
+    this.#setSeat({ room, voter: token() });
     this.#connect();
   }
 
   /** Leaves the room, which stays open for the others. */
   leave() {
-    this.#sit(null);
+    this.#setSeat(null);
     this.#socket?.close();
     this.#socket = null;
     this.#changed();
@@ -109,7 +109,7 @@ class Room extends EventTarget {
 
   /** @param {boolean} on */
   follow(on) {
-    this.#sit({ ...this.seat, left: !on });
+    this.#setSeat({ ...this.seat, left: !on });
     this.#send({ do: "follow", on });
     this.#changed();
   }
@@ -139,15 +139,15 @@ class Room extends EventTarget {
     if (!this.state || !this.#view || JSON.stringify(this.#view) === JSON.stringify(this.state.view)) return;
     if (this.#view.query.length <= MAX_QUERY) {
       this.#send({ do: "view", view: this.#view });
-    } else if (this.#view !== this.#tooLong) {
-      this.#tooLong = this.#view;
+    } else if (this.#view !== this.#tooLongView) {
+      this.#tooLongView = this.#view;
       this.trouble = "The text of this page is too long for a link: the students stay on the previous page.";
       this.#changed();
     }
   }
 
   /** @param {Seat} seat */
-  #sit(seat) {
+  #setSeat(seat) {
     if (seat?.room !== this.seat?.room) this.state = null;
     this.seat = seat;
     this.trouble = "";
@@ -155,7 +155,7 @@ class Room extends EventTarget {
       if (!seat) localStorage.removeItem(STORAGE_KEY);
       else if (seat.room) localStorage.setItem(STORAGE_KEY, JSON.stringify(seat));
     } catch {
-      // Without storage, the seat is lost with the page.
+      // Without storage, the seat is lost when the page is closed.
     }
   }
 
@@ -171,30 +171,30 @@ class Room extends EventTarget {
       else this.#send(key ? { do: "teach", room, key } : { do: "open" });
       if (this.seat.left) this.#send({ do: "follow", on: false });
     };
-    socket.onmessage = ({ data }) => socket === this.#socket && this.#hear(JSON.parse(data));
-    socket.onclose = () => socket === this.#socket && this.#lost();
+    socket.onmessage = ({ data }) => socket === this.#socket && this.#receive(JSON.parse(data));
+    socket.onclose = () => socket === this.#socket && this.#reconnect();
     this.#changed();
   }
 
-  #hear(message) {
+  #receive(message) {
     if (message.error) {
       if (message.fatal) this.leave(); // there is no such room, or the key is wrong; otherwise keep the seat
       this.trouble = message.error;
     } else if (message.key) {
-      this.#sit({ room: message.room, key: message.key });
+      this.#setSeat({ room: message.room, key: message.key });
     } else {
       if (message.n === this.state?.n) this.trouble = ""; // a repeated state: the store is available again
-      const returned = !this.connected;
+      const reconnected = !this.connected;
       this.state = message;
       this.connected = true;
       this.failures = 0;
-      if (returned && !document.hidden) this.#push();
+      if (reconnected && !document.hidden) this.#push();
     }
     this.#changed();
   }
 
-  /** Reconnects after growing, random delays, so that a class does not reconnect all at once. */
-  #lost() {
+  /** Reconnects after a random delay that grows with each failure, so that a class does not reconnect all at once. */
+  #reconnect() {
     this.connected = false;
     this.#socket = null;
     this.failures += 1;

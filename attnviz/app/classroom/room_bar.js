@@ -21,11 +21,11 @@ const CLICK_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click
  */
 
 // State that is kept when the page changes.
-let done = ""; // the last executed request
-let followed = ""; // the last of the teacher's views that this page opened
+let lastRequest = ""; // the id of the last executed request
+let followed = ""; // the last of the teacher's views that was opened
 let folded = false;
 /** @type {{ view: import("./room.js").TeacherView, tries: number }} */
-let goal = null; // where this page is going, until Python has drawn it
+let goal = null; // the teacher's view that is being opened; null once Python has drawn it
 
 /** @extends {View<Message>} */
 class RoomBar extends View {
@@ -34,7 +34,7 @@ class RoomBar extends View {
     this.code = element("strong", { class: "code" });
     this.status = element("span", { role: "status" });
     this.trouble = element("span", { role: "alert" });
-    this.understood = button("OK", () => room.forgetTrouble());
+    this.dismiss = button("OK", () => room.forgetTrouble());
     const fold = () => {
       folded = !folded;
       this.draw();
@@ -45,7 +45,7 @@ class RoomBar extends View {
     this.point = button("Point", () => this.aim());
     this.point.classList.add("point");
     this.end = button("", () => this.confirmEnd(), END);
-    this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.understood);
+    this.row = element("div", { class: "row" }, this.code, this.status, this.trouble, this.dismiss);
     this.leading = places(this.pollButton, this.point, this.end);
     this.row.append(this.follow, this.fold, this.leading);
     this.poll = new PollPanel(() => this.showVotes());
@@ -77,8 +77,8 @@ class RoomBar extends View {
     const arrived = data.page !== this.data?.page;
     if (arrived) [this.requested, this.aiming] = ["", false]; // a request may be lost during a change of page
     this.data = data;
-    if (data.request && data.request[0] !== done) {
-      done = data.request[0];
+    if (data.request && data.request[0] !== lastRequest) {
+      lastRequest = data.request[0];
       const [, action, code] = data.request;
       if (action === "open") room.open();
       else if (action === "join") room.join(code);
@@ -107,17 +107,17 @@ class RoomBar extends View {
     this.code.textContent = seat?.room ? `Room ${seat.room}` : "";
     this.status.textContent = seat ? this.statusOf() : "";
     this.trouble.textContent = trouble;
-    this.understood.hidden = !trouble;
+    this.dismiss.hidden = !trouble;
     this.follow.hidden = !seat?.voter;
     this.follow.textContent = follows ? "Stop following" : "Follow again";
     this.leading.hidden = !leads;
     this.pollButton.hidden = !this.data.question;
     this.pollButton.textContent = this.data.question?.own ? "Poll your question" : POLL;
-    this.point.hidden = this.data.page === "classroom"; // students stay where they are
-    this.point.setAttribute("aria-pressed", String(this.points));
-    this.point.classList.toggle("on", this.points);
+    this.point.hidden = this.data.page === "classroom"; // students do not follow to this page
+    this.point.setAttribute("aria-pressed", String(this.isPointing));
+    this.point.classList.toggle("on", this.isPointing);
     this.end.textContent = this.ending ? END : "End room";
-    const projected = this.root.hasAttribute("data-teacher"); // the vote then covers the screen
+    const projected = this.root.hasAttribute("data-teacher"); // the poll then covers the screen
     const isAsked = poll?.question === this.data.question?.question;
     this.poll.update(poll ?? null, teaches && !projected && isAsked);
     this.fold.hidden = !poll;
@@ -125,15 +125,15 @@ class RoomBar extends View {
     this.fold.setAttribute("aria-expanded", String(!folded));
     this.poll.root.hidden ||= folded;
     document.documentElement.toggleAttribute("data-asking", leads && !this.poll.root.hidden);
-    // A student's page shows one question at a time: the teacher's replaces the page's.
+    // A student's page shows one question at a time: the teacher's question replaces the page's own.
     document.documentElement.toggleAttribute("data-student", Boolean(seat?.voter));
     document.documentElement.toggleAttribute("data-voting", !teaches && Boolean(poll?.open) && !folded);
     if (!goal) this.spot.show((teaches || follows) && point ? point : null, follows);
-    this.tellPython();
+    this.notifyPython();
     this.goTo(follows && state?.view);
   }
 
-  /** One line: the state, and the target of pointing. */
+  /** Returns the state in words, and the text of the element that the teacher points at. */
   statusOf() {
     const { state, connected, failures } = room;
     if (!connected) {
@@ -141,7 +141,7 @@ class RoomBar extends View {
       return state ? "Connecting again …" : "Connecting …";
     }
     const { people, point, poll, view } = state;
-    const pointed = point ? ` Look: ${point.words || "at the frame"}.` : "";
+    const pointed = point ? ` Look at ${point.words || "the frame"}.` : "";
     if (this.aiming && !point) return "Click what you want to point at.";
     if (room.teaches) return `${people.here} here · ${people.following} follow${people.following === 1 ? "s" : ""}.${pointed}`;
     if (poll?.open && poll.mine === null) return "Choose one answer.";
@@ -154,9 +154,9 @@ class RoomBar extends View {
     return this.data.page === "classroom" && !room.seat;
   }
 
-  /** Sends Python the seat, which the Classroom page shows, and why the answer stays covered: a vote is open,
-   * or the visitor follows a teacher, who reveals it for all. */
-  tellPython() {
+  /** Sends Python the seat, for the Classroom page, and the reason why the answer stays covered: an open vote,
+   * or a teacher whom the visitor follows. */
+  notifyPython() {
     const { seat, connected, state, trouble, teaches } = room;
     const code = connected || state ? (seat?.room ?? "") : "";
     const covered = state?.poll?.open ? "vote" : room.follows && code ? "led" : "";
@@ -168,21 +168,21 @@ class RoomBar extends View {
     this.trigger("seat", now);
   }
 
-  /** Returns whether a click in a picture points and has no other effect. */
-  get points() {
+  /** Returns whether a click in a picture points at an element, instead of its usual effect. */
+  get isPointing() {
     return room.teaches && Boolean(room.state) && (this.aiming || Boolean(room.state.point));
   }
 
   aim() {
-    const on = !this.points;
+    const on = !this.isPointing;
     if (room.state.point) room.act({ do: "point", point: null });
     this.aiming = on;
     this.draw();
   }
 
-  /** @param {MouseEvent} event scripted clicks, such as those of a clicker, do not point */
+  /** @param {MouseEvent} event ignored if it is scripted, such as a click of a presenter's remote control */
   pointAt(event) {
-    const point = this.points && event.isTrusted && pointOf(event);
+    const point = this.isPointing && event.isTrusted && pointOf(event);
     if (!point) return;
     event.preventDefault();
     event.stopImmediatePropagation();
@@ -193,8 +193,8 @@ class RoomBar extends View {
   showVotes() {
     const { page, question, revealed } = this.data;
     room.act({ do: "show" });
-    const answered = question && !question.own && room.state.poll.question === question.question;
-    if (answered && !room.trouble) this.trigger("reveal", { names: [...revealed, page] });
+    const isPageQuestion = question && !question.own && room.state.poll.question === question.question;
+    if (isPageQuestion && !room.trouble) this.trigger("reveal", { names: [...revealed, page] });
   }
 
   confirmEnd() {
@@ -233,10 +233,10 @@ class RoomBar extends View {
       return;
     }
     goal.tries += 1;
-    const address = new URL(view.path === "explore" ? "./" : `./${encodeURIComponent(view.path)}`, location.href);
-    address.search = new URLSearchParams(view.query).toString();
+    const url = new URL(view.path === "explore" ? "./" : `./${encodeURIComponent(view.path)}`, location.href);
+    url.search = new URLSearchParams(view.query).toString();
     // Like the Back button: Streamlit changes the page without a reload.
-    history.pushState({}, "", address);
+    history.pushState({}, "", url);
     window.dispatchEvent(new PopStateEvent("popstate"));
     this.later(Math.min(REPEAT * goal.tries, MAX_REPEAT));
   }
@@ -254,7 +254,7 @@ class RoomBar extends View {
   }
 }
 
-/** Returns whether Streamlit has finished drawing. An earlier request would lose text just typed into its boxes;
+/** Returns whether Streamlit has finished drawing. Before that, a request would discard text just typed into a box;
  * while Streamlit reconnects, requests are lost. */
 function isIdle() {
   const { dataset } = /** @type {HTMLElement} */ (document.querySelector('[data-testid="stApp"]'));

@@ -1,4 +1,4 @@
-"""A live room: the actions of teacher and students, and the state visible to each.
+"""A live room: the actions of its teacher and students, and the state that each of them sees.
 
 A room is independent of sockets and stores: it is parsed from text, changed, and serialized again.
 """
@@ -28,12 +28,12 @@ LEFT_SECONDS = 900.0
 """Lifetime of a room after its teacher has left."""
 
 AWAY_SECONDS = 30.0
-"""Timeout after which a person without messages counts as gone, because their server may have ended."""
+"""Time without messages after which a student counts as gone, because their server may have stopped."""
 
 MAX_STUDENTS = 500
 """Maximum number of students in a room."""
 
-UNCLEAR = "The server cannot read this page's message. Reload the page."
+INVALID_MESSAGE = "The server cannot read this page's message. Reload the page."
 
 _CODE_CHARACTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # without 0 and O, 1, I and L, which look alike
 _CODE = re.compile(f"[{_CODE_CHARACTERS}]{{6}}")
@@ -45,7 +45,7 @@ _PLACE = re.compile(r"[\d. -]{1,200}", re.ASCII)  # an element of the part, and 
 
 
 class Refused(AttnvizError):
-    """An invalid action in a room, with a message for the person."""
+    """An invalid action in a room, with a message for the user."""
 
 
 class NoEntry(Refused):
@@ -71,7 +71,7 @@ class Poll:
     Attributes:
         round: Number of this round of voting in the room. A vote includes its round, so that a late vote
             does not count in the next one.
-        question, options: Texts of the teacher; options count from 0.
+        question, options: The teacher's texts; options are numbered from 0.
         sentence: The sentence that the question is about; "" for none.
         right: The correct option, if any.
         before: Counts of the first vote, if this is the second on the same question.
@@ -96,7 +96,7 @@ class Poll:
 
         Args:
             here: Voters in the room. In an open poll only their votes count, so that a student who leaves and
-                joins again does not have several votes.
+                joins again is not counted twice.
         """
         counted = Counter(option for voter, option in self.votes.items() if not self.open or voter in here)
         return [counted[option] for option in range(len(self.options))]
@@ -108,7 +108,7 @@ class Poll:
             self.votes = self._votes_of(here)
 
     def close(self, here: Container[str]) -> None:
-        """End the voting; the result has the votes of the voters in the room."""
+        """End the vote, and keep only the votes of students who are in the room."""
         if self.open:
             self.votes, self.open = self._votes_of(here), False
 
@@ -141,9 +141,9 @@ class Room:
     Attributes:
         ends: Latest end, in seconds since 1970.
         key: Hash of the teacher's key.
-        salt: Salt of the voters' hashes, which differ between rooms.
+        salt: Salt of the voters' hashes; it makes them differ between rooms.
         view: The teacher's view: page, URL query, and revealed lessons.
-        point: Target of the teacher's pointing: text, part of the page, and position in it; see `room.js`.
+        point: Element that the teacher points at: its text, part of the page, and position; see `room.js`.
         rounds: Number of rounds of voting so far.
         people: Students in the room, by the hashes of their tokens.
         last_led: Time of the last message from a teacher's window, in seconds since 1970.
@@ -172,8 +172,8 @@ class Room:
         fields["poll"] = fields["poll"] and Poll(**fields["poll"])
         return cls(**fields)
 
-    def serialized(self) -> str:
-        """Serialize the room."""
+    def serialize(self) -> str:
+        """Return the room as text."""
         return json.dumps(asdict(self))
 
     def visible_to(self, voter: str | None) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class Room:
         """Admit a window of the teacher.
 
         Raises:
-            NoEntry: this is not the teacher's key.
+            NoEntry: the key is not the teacher's.
         """
         if not hmac.compare_digest(_hash(token(key)), self.key):
             raise NoEntry("This room has another teacher.")
@@ -203,12 +203,12 @@ class Room:
         """Return the id of the student with this browser token.
 
         Raises:
-            NoEntry: this is not a token.
+            NoEntry: the value is not a token.
         """
         return hmac.new(bytes.fromhex(self.salt), token(value).encode(), hashlib.sha256).hexdigest()[:32]
 
     def join(self, voter: str, now: float) -> None:
-        """Admit a student, possibly again.
+        """Admit a new or returning student.
 
         Raises:
             Refused: the room is full.
@@ -243,10 +243,10 @@ class Room:
                 if poll is None or poll.round != number or not poll.open:
                     raise Refused("This vote is closed; your answer was not counted.")
                 if not 0 <= option < len(poll.options):
-                    raise Refused("Invalid answer. Choose one of those on the page.")
+                    raise Refused("Invalid answer. Choose one of the options on the page.")
                 poll.vote(voter, int(option), self.people)
             case _:
-                raise Refused(UNCLEAR)
+                raise Refused(INVALID_MESSAGE)
 
     def lead(self, message: dict[str, Any]) -> None:
         """Handle a message from the teacher.
@@ -270,7 +270,7 @@ class Room:
             case {"do": "again" | "close" | "show" as action}:
                 self._advance(action)
             case _:
-                raise Refused(UNCLEAR)
+                raise Refused(INVALID_MESSAGE)
 
     def _ask(self, question: str, options: list[str], right: object, sentence: object) -> None:
         try:
@@ -278,9 +278,9 @@ class Room:
         except InvalidQuestion as error:
             raise Refused(str(error)) from None
         if right is not None and (not isinstance(right, int) or not 0 <= right < len(options)):
-            raise Refused(UNCLEAR)
+            raise Refused(INVALID_MESSAGE)
         if not isinstance(sentence, str) or len(sentence) > MAX_LENGTH:
-            raise Refused(UNCLEAR)
+            raise Refused(INVALID_MESSAGE)
         self.rounds += 1
         self.poll = Poll(self.rounds, question, options, sentence, None if right is None else int(right))
 
@@ -318,7 +318,7 @@ def code(typed: object) -> str:
     """
     normalized = "".join(typed.upper().split()) if isinstance(typed, str) else ""
     if not _CODE.fullmatch(normalized):
-        raise NoEntry("Invalid code. A code has six letters and digits, without 0, O, 1, I and L.")
+        raise NoEntry("Invalid code. A code has six letters and digits, and never 0, O, 1, I or L.")
     return normalized
 
 
@@ -326,7 +326,7 @@ def no_room(room: str) -> NoEntry:
     """Return the error for a room that does not exist, or has ended."""
     return NoEntry(
         f"There is no room {room}. Compare the code with the teacher's. A room ends when its teacher ends "
-        f"it, {LEFT_SECONDS / 60:.0f} minutes after the teacher has left, and {HOURS} hours after it opened."
+        f"it, {LEFT_SECONDS / 60:.0f} minutes after the teacher leaves, or {HOURS} hours after it opens."
     )
 
 
@@ -335,13 +335,13 @@ def _hash(key: str) -> str:
 
 
 def token(value: object) -> str:
-    """Validate the token of a browser.
+    """Validate a browser's token and return it.
 
     Raises:
-        NoEntry: the text is not a token.
+        NoEntry: the value is not a token.
     """
     if not isinstance(value, str) or not _TOKEN.fullmatch(value):
-        raise NoEntry(UNCLEAR)
+        raise NoEntry(INVALID_MESSAGE)
     return value
 
 

@@ -14,7 +14,7 @@ from attnviz.app.server import address
 from attnviz.app.state import memory
 from attnviz.app.state.choices import ROOM
 
-_TRIED = "the code that was tried last"
+_LAST_CODE = "the last code that was tried"
 
 _STYLE = """
 <style>
@@ -38,13 +38,13 @@ def draw() -> None:
         _draw_for_student(seat.room)
 
 
-def for_teachers() -> None:
+def draw_teachers_heading() -> None:
     """Draw the heading of the teachers' section."""
     st.header("For teachers", anchor=False)
 
 
 def code_in(typed: str) -> str:
-    """Return the code in a link to join a room, or other text unchanged."""
+    """Return the room code in a link; return other text without spaces at its ends."""
     link = re.search(rf"[?&]{ROOM.name}=([^&#]*)", typed)
     return unquote(link[1] if link else typed).strip()
 
@@ -61,14 +61,14 @@ def _entrance(trouble: str) -> None:
         if trouble:
             st.error(markdown.plain(trouble), icon=":material/groups:")
         pressed = st.button("Join")
-        if pressed or (code and memory.get(_TRIED) != code):
+        if pressed or (code and memory.get(_LAST_CODE) != code):
             bar.request("join", code)
-        memory.put(_TRIED, code)
+        memory.put(_LAST_CODE, code)
     with teach:
         st.header("Start a room", anchor=False)
         st.markdown(
-            "Students join by a code or a QR code. Their pages follow yours, and you can point at things. "
-            "Poll the question of a page, or *Write a quiz question*."
+            "Students join with a code or a QR code. Their pages follow yours, and you can point at parts of "
+            "a picture. Poll a page's question, or *Write a quiz question*."
         )
         st.button("Open a room", on_click=bar.request, args=("open",))
 

@@ -1,8 +1,8 @@
-"""The rooms' WebSocket: admits teacher and students, handles their messages, and sends each their state.
+"""The rooms' WebSocket: it admits teachers and students, handles their messages, and sends them the state.
 
-Each message is a JSON object. After each change, a window receives the complete state visible to it. An error
-with `fatal` is the last message, and the browser forgets its seat. After any other end of the connection, it
-keeps its seat and reconnects.
+Each message is a JSON object. After each change, a window receives the complete state visible to it. A fatal
+error is the last message: the browser then forgets its seat. If the connection ends in any other way, the
+browser keeps its seat and reconnects.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from attnviz.app.classroom import rooms
 from attnviz.app.classroom.rooms import NoEntry, Refused, Room
 from attnviz.app.classroom.store import Store, add, update
 
-_FIRST_SECONDS, _AWAKE_SECONDS = 10.0, 60.0  # timeouts of the first and of the next message
-_MAX_BYTES = 8192  # maximum bytes of a message; a poll with the longest texts, all of them emoji, has 5,120
-_MAX_RECEIVED_BYTES = 2**16  # maximum bytes of an invalid message that keeps the socket open
+_FIRST_SECONDS, _AWAKE_SECONDS = 10.0, 60.0  # timeouts for the first and for each later message
+_MAX_BYTES = 8192  # maximum bytes of a message; a poll of maximum length, all emoji, has 5,120
+_MAX_RECEIVED_BYTES = 2**16  # a longer message closes the socket
 _MAX_MESSAGES = 10  # maximum messages per second and window
 _REFUSAL_SECONDS = 1.0  # delay before a wrong code or key is refused
 _POLL_SECONDS = 0.25  # interval between reads of the store, and between messages to a window
@@ -36,7 +36,7 @@ _UNAVAILABLE = (
     "The rooms of this server are unavailable at the moment, and your last action may be lost. "
     "The page works without the room, and reconnects automatically."
 )
-_CLOSED, _TRY_AGAIN, _FOREIGN, _TOO_LARGE = 4000, 1013, 1008, 1009
+_CLOSED, _TRY_AGAIN, _FOREIGN, _TOO_LARGE = 4000, 1013, 1008, 1009  # WebSocket close codes
 
 Result = TypeVar("Result")
 
@@ -70,18 +70,18 @@ class _Window:
             self.error = reason, fatal
         self.changed.set()
 
-    def too_fast(self) -> bool:
-        """Return whether the rate limit is exceeded; the first such message gets an error."""
+    def exceeds_rate_limit(self) -> bool:
+        """Count a message; return whether it exceeds the rate limit, and queue an error for the first."""
         if time.monotonic() - self._second >= 1:
             self._second, self._messages = time.monotonic(), 0
         self._messages += 1
         if self._messages == _MAX_MESSAGES + 1:
-            self.refuse("Too many clicks in a second: some were ignored.")
+            self.refuse("Too many clicks within a second: some were ignored.")
         return self._messages > _MAX_MESSAGES
 
     async def send(self, live: _LiveRoom) -> None:
         """Send errors and states, at most four times a second, until the socket closes."""
-        with suppress(WebSocketDisconnect, RuntimeError):  # it is closed
+        with suppress(WebSocketDisconnect, RuntimeError):  # the socket is closed
             while True:
                 await self.changed.wait()
                 self.changed.clear()
@@ -91,10 +91,10 @@ class _Window:
                     if fatal:
                         await self.socket.close(_CLOSED)
                         return
-                seen = live.room.visible_to(self.voter)
-                if seen != self.sent:
-                    await _send(self.socket, {"n": live.number, **seen})
-                    self.sent = seen
+                state = live.room.visible_to(self.voter)
+                if state != self.sent:
+                    await _send(self.socket, {"n": live.number, **state})
+                    self.sent = state
                 await asyncio.sleep(_POLL_SECONDS)
 
 
@@ -123,17 +123,17 @@ class _LiveRoom:
 
     def presence_update(self) -> Callable[[Room], None]:
         """Return a function that records in a room who is here and who has left."""
-        here, left, self.left = self.here(), self.left - self.here(), set()
+        here, left, self.left = self.students(), self.left - self.students(), set()
         now, has_teacher = time.time(), any(window.voter is None for window in self.windows)
         self.presence_time = time.monotonic()
 
-        def meet(room: Room) -> None:
+        def record(room: Room) -> None:
             room.update_presence(here, left, now)
             room.last_led = now if has_teacher else room.last_led
 
-        return meet
+        return record
 
-    def here(self) -> set[str]:
+    def students(self) -> set[str]:
         """Return the students with windows here."""
         return {window.voter for window in self.windows if window.voter is not None}
 
@@ -150,7 +150,7 @@ class Rooms:
         self._store = store
         self._live: dict[str, _LiveRoom] = {}
         self._thread = ThreadPoolExecutor(1, "rooms")
-        self._away_until = 0.0
+        self._retry_time = 0.0
 
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
@@ -166,20 +166,20 @@ class Rooms:
     # The store ----------------------------------------------------------------------------------------------
 
     async def _do(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Access the store in the only thread that may block.
+        """Run a function of the store in the only thread that may block.
 
         Raises:
-            StoreUnavailable: it failed now, or failed within the last second and is not tried again yet.
+            StoreUnavailable: the store fails, or failed less than a second ago.
         """
 
         def in_thread() -> Result:
-            if time.monotonic() < self._away_until:
+            if time.monotonic() < self._retry_time:
                 raise StoreUnavailable
             try:
                 return work(*arguments)
             except self._store.failures as error:
                 logging.getLogger(__name__).warning("The rooms' store failed: %s", error)
-                self._away_until = time.monotonic() + 1
+                self._retry_time = time.monotonic() + 1
                 raise StoreUnavailable from error
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, in_thread)
@@ -193,12 +193,12 @@ class Rooms:
 
     async def _watch(self) -> None:
         """Read the changes of other processes, report who is here, and delete ended rooms."""
-        swept, unavailable = -_SWEEP_SECONDS, False
+        last_sweep, unavailable = -_SWEEP_SECONDS, False
         while True:
             try:
-                if time.monotonic() - swept > _SWEEP_SECONDS:
+                if time.monotonic() - last_sweep > _SWEEP_SECONDS:
                     await self._do(self._store.sweep)
-                    swept = time.monotonic()
+                    last_sweep = time.monotonic()
                 if self._live:
                     await self._synchronize()
             except StoreUnavailable:
@@ -218,7 +218,7 @@ class Rooms:
                 self._close(code)
                 continue
             if live.left or time.monotonic() - live.presence_time > _PRESENCE_SECONDS:
-                with suppress(NoEntry):  # it was closed just now
+                with suppress(NoEntry):  # the room was just closed
                     await self._change(code, live.presence_update())
             elif numbers[code] > live.number and (found := await self._do(self._store.read, code)):
                 live.set_state(found[0], Room.parse(found[1]))
@@ -243,7 +243,7 @@ class Rooms:
 
     async def _visit(self, socket: WebSocket) -> None:
         if not _is_origin_allowed(socket.headers.get("Origin"), socket.headers.get("Host")):
-            await socket.close(_FOREIGN)  # before it is accepted, so that the answer is 403
+            await socket.close(_FOREIGN)  # before accepting it, so that the response is 403
             return
         await socket.accept()
         with suppress(WebSocketDisconnect):
@@ -281,7 +281,7 @@ class Rooms:
                 return await self._change(typed, lambda room: room.teach(key, time.time()))
             case {"do": "join", "room": typed}:
                 return await self._change(typed, join)
-        raise NoEntry(rooms.UNCLEAR)
+        raise NoEntry(rooms.INVALID_MESSAGE)
 
     async def _open(self, window: _Window) -> str:
         room, key = rooms.new_room(time.time())
@@ -299,15 +299,15 @@ class Rooms:
                 except Refused as reason:
                     message = {"do": "here"}
                     window.refuse(str(reason))
-                if not window.too_fast() and message != {"do": "here"}:
+                if not window.exceeds_rate_limit() and message != {"do": "here"}:
                     await self._handle(code, window, message)
-        except TimeoutError:  # a sleeping phone
+        except TimeoutError:  # such as a sleeping phone
             if not sending.done():
                 await window.socket.close(_TRY_AGAIN)
         finally:
             sending.cancel()
             live.windows.remove(window)
-            if window.voter and window.voter not in live.here():
+            if window.voter and window.voter not in live.students():
                 live.left.add(window.voter)
 
     async def _handle(self, code: str, window: _Window, message: dict[str, Any]) -> None:
@@ -350,7 +350,7 @@ async def _received(socket: WebSocket, seconds: float) -> dict[str, Any]:
     with suppress(ValueError, RecursionError):
         if size <= _MAX_BYTES and isinstance(message := json.loads(text), dict):
             return message
-    raise Refused(rooms.UNCLEAR)
+    raise Refused(rooms.INVALID_MESSAGE)
 
 
 async def _send(socket: WebSocket, message: dict[str, Any]) -> None:

@@ -17,12 +17,12 @@ SETTING = "ATTNVIZ_ROOMS"
 MAX_ROOMS = 200
 """Maximum number of rooms in a store."""
 
-_TIMEOUT = 1.0  # seconds, timeout of Redis
-_TRIES = 100  # attempts after concurrent changes
+_TIMEOUT = 1.0  # seconds, for Redis
+_MAX_TRIES = 100  # attempts to change a room that others change at the same time
 
 
 class Memory:
-    """Rooms as texts with numbers, in this process. One thread uses it.
+    """Serialized rooms with version numbers, in this process's memory. Not thread-safe.
 
     Attributes:
         failures: Errors that any method may raise if the store does not respond, or is full.
@@ -34,16 +34,16 @@ class Memory:
         self._rooms: dict[str, tuple[int, str, float]] = {}
 
     def read(self, code: str) -> tuple[int, str] | None:
-        """Return a room's number and text; None if the room does not exist."""
+        """Return a room's version number and text; None if the room does not exist."""
         number, text, until = self._rooms.get(code, (0, "", 0.0))
         return (number, text) if until > time.time() else None
 
     def write(self, code: str, number: int, text: str, until: float) -> bool:
-        """Write a room if it has this number, and increment the number; return whether it was written.
+        """Write a room if it has this version number, and increment it; return whether it was written.
 
         Args:
             code: Code of the room.
-            number: Number that was read; 0 for a new room.
+            number: Version number that was read; 0 for a new room.
             text: The serialized room.
             until: Time of deletion, in seconds since 1970.
         """
@@ -54,7 +54,7 @@ class Memory:
         return True
 
     def numbers(self, codes: Collection[str]) -> dict[str, int]:
-        """Return the numbers of these rooms, without rooms that do not exist."""
+        """Return the version numbers of these rooms, without rooms that do not exist."""
         return {code: found[0] for code in codes if (found := self.read(code))}
 
     def delete(self, code: str) -> None:
@@ -90,16 +90,16 @@ class Redis:
 
         self.failures: tuple[type[Exception], ...] = (redis.RedisError, OSError)
         # No retries: the first attempt may have succeeded, and a poll would start twice.
-        once = Retry(NoBackoff(), 0)
+        no_retries = Retry(NoBackoff(), 0)
         self._redis: Any = redis.Redis.from_url(
             address,
             socket_timeout=_TIMEOUT,
             socket_connect_timeout=_TIMEOUT,
-            retry=once,
+            retry=no_retries,
             decode_responses=True,
         )
 
-    def read(self, code: str) -> tuple[int, str] | None:  # noqa: D102 - as above; so are the others
+    def read(self, code: str) -> tuple[int, str] | None:  # noqa: D102 - as in `Memory`
         number, text = self._redis.hmget(self._key(code), "number", "text")
         return None if number is None else (int(number), text)
 
@@ -147,7 +147,7 @@ def from_setting() -> Store:
         return Redis(address)
     except ValueError as error:
         raise WrongSetting(
-            f"{SETTING} should be the URL of a Redis server, such as redis://10.0.0.5:6379/0."
+            f"{SETTING} must be the URL of a Redis server, such as redis://10.0.0.5:6379/0."
         ) from error
 
 
@@ -158,9 +158,9 @@ def add(store: Store, room: rooms.Room) -> str:
         Refused: the maximum number of rooms is reached.
     """
     if len(store.sweep()) >= MAX_ROOMS:
-        raise rooms.Refused(f"This server has {MAX_ROOMS} rooms already. Try again when a lesson has ended.")
+        raise rooms.Refused(f"This server already has {MAX_ROOMS} rooms. Try again when a lesson has ended.")
     code = rooms.new_code()
-    while not store.write(code, 0, room.serialized(), room.until):
+    while not store.write(code, 0, room.serialize(), room.until):
         code = rooms.new_code()
     return code
 
@@ -177,13 +177,13 @@ def update(store: Store, code: str, change: Callable[[rooms.Room], None]) -> tup
         NoEntry: the room does not exist.
         TimeoutError: every attempt failed because of a concurrent change.
     """
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         found = store.read(code)
         if found is None:
             raise rooms.no_room(code)
         number, text = found
         room = rooms.Room.parse(text)
         change(room)
-        if store.write(code, number, room.serialized(), room.until):
+        if store.write(code, number, room.serialize(), room.until):
             return number + 1, room
-    raise TimeoutError(f"A room was changed {_TRIES} times by others.")
+    raise TimeoutError(f"A room was changed by others during each of {_MAX_TRIES} attempts.")

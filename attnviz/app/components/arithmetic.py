@@ -14,11 +14,11 @@ from attnviz.text import decimal, percent
 _NUM_PRODUCTS = 5  # products that are listed individually
 _NUM_KEYS = 8  # rows of the softmax table, not counting the chosen key
 _DIGITS = 3
-_SHARE_DIGITS = 4  # decimals of an exponential and of their sum
+_SHARE_DIGITS = 4  # decimals of the exponentials and of their sum
 
 
 def arithmetic(steps: WeightArithmetic, names: Sequence[str], query: str, key: str, note: str = "") -> None:
-    """Draw how softmax(QKᵀ/√d_head) gives one weight, for one head, one query token and one key token.
+    """Draw the computation of one weight, softmax(QKᵀ/√d_head), for one head, query token and key token.
 
     Args:
         steps: The weight and its intermediate values.
@@ -38,7 +38,7 @@ def arithmetic(steps: WeightArithmetic, names: Sequence[str], query: str, key: s
     with st.container(horizontal=True, gap="large"):  # side by side if there is room
         products, softmax = st.container(width=360), st.container(width=500)
     with products:
-        st.markdown("**1 · Multiply :blue[query] and :red[key], and add up.**")
+        st.markdown("**1 · Multiply :blue[query] and :red[key], and add the products.**")
         st.markdown(_products(steps))
     with softmax:
         st.markdown(f"**{_scaling(steps)}**")
@@ -76,7 +76,7 @@ def _products(steps: WeightArithmetic) -> str:
 def _scaling(steps: WeightArithmetic) -> str:
     formula_steps = [] if steps.scale == 1 else [_scale_factor(steps)[0]]
     formula_steps += ["add the position bias"] if steps.bias is not None else []
-    formula_steps += ["cap softly"] if steps.cap is not None else []
+    formula_steps += ["apply the soft cap"] if steps.cap is not None else []
     return (
         f"2 · {', '.join(formula_steps).capitalize()}: the score."
         if formula_steps
@@ -104,7 +104,7 @@ def _score(steps: WeightArithmetic) -> str:
 
 
 def _softmax(steps: WeightArithmetic, names: Sequence[str]) -> str:
-    """Return a table of scores, exponentials and weights; a long row shows the largest and the chosen one."""
+    """Return a table of scores, exponentials and weights, for the largest weights and the chosen key."""
     row, weights = steps.softmax, steps.softmax.exponentials / steps.softmax.total
     listed = sorted({*np.argsort(-weights, kind="stable")[:_NUM_KEYS].tolist(), steps.key_position})
     rows = []

@@ -1,4 +1,4 @@
-"""Thumbnails of all heads of a model, with layers downwards and heads across."""
+"""Thumbnails of all heads of a model: a row for each layer, a column for each head."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attnviz.app.components.component import widget
 
 
 class Selection(TypedDict):
-    """The shown heads, all of one layer; layer and heads count from 1."""
+    """The shown heads, all of one layer; layer and heads are numbered from 1."""
 
     layer: int
     heads: Sequence[int]
@@ -44,7 +44,7 @@ def atlas(
         facts: Description of each head, layer by layer: "attends to dog (41 %)".
         dim: Heads to draw faintly because a filter excludes them; numbered layer by layer from 0.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
-        omitted: Note in the saved picture on hidden parts.
+        omitted: Note on hidden parts, for the saved picture.
         column_labels: Names of the columns; None for the numbers of the heads.
         on_pick: Called with layer and head, from 1.
         on_tokens: Called with the query and key of a head view's pending selection: a message also brings

@@ -19,7 +19,7 @@ export function without(url, names) {
   return link.href;
 }
 
-/** Returns the URL; drops its longest parameters while it is too long.
+/** Returns the URL, without its longest parameters if it is too long.
  * @param {string | URL} url */
 function bounded(url) {
   let link = new URL(url, location.href).href;

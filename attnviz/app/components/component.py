@@ -27,9 +27,9 @@ Arguments = ParamSpec("Arguments")
 
 
 def widget(draw: Callable[Arguments, None]) -> Callable[Arguments, None]:
-    """Make a function that has only a signature and a docstring mount the widget of the same name.
+    """Decorate a function without a body, so that a call mounts the widget of the same name.
 
-    Its first argument is the Streamlit key of the widget, arguments that begin with "on_" are listeners, and
+    The first argument is the Streamlit key of the widget, arguments that begin with "on_" are listeners, and
     all others form the message.
     """
     name, signature = draw.__name__, inspect.signature(draw)
@@ -59,8 +59,8 @@ def mount(
         message: Data that the widget draws, by name: JSON values, NumPy arrays, and dataclasses of these.
             Without "filename", `saving.picture_file` derives the file name from "title",
             "about" and "omitted".
-        listeners: `on_pick` is called when the widget triggers "pick", with the values of the trigger, in
-            the widget's order.
+        listeners: For example, `on_pick` is called when the widget triggers "pick", with the values of the
+            trigger, in the widget's order.
     """
     data: Any = message
     if isinstance(message, Mapping):
@@ -77,8 +77,8 @@ def _callback(listeners: Mapping[str, Callable[..., None] | None], key: str, on:
     """Return the callback that Streamlit calls when a widget triggers an event.
 
     A message also restores the values that Streamlit's own controls had when it was sent, which would undo a
-    choice that is still pending. So the message repeats that choice as "also", which the widget's other
-    listener receives first.
+    choice that is still pending. The message therefore repeats that choice as "also", and the widget's other
+    listeners receive it first.
     """
 
     def call() -> None:
@@ -118,7 +118,7 @@ def _renderer(name: str) -> ComponentRenderer:
 
 
 def send_code() -> None:
-    """Load the code and the styles of all widgets in the browser; each page needs it."""
+    """Load the code and the styles of all widgets in the browser; every page calls this."""
     _code()(key="code")
 
 

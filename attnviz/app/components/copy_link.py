@@ -14,13 +14,13 @@ def copy_link(
 ) -> None:
     """Draw "Copy link", which copies the page's URL, with all choices, to the clipboard.
 
-    The copied link has the host name at which others reach the app, if it is known.
+    The copied link has the host name by which other devices reach the app, if it is known.
 
     If the browser does not allow copying, the widget shows a text field with the link.
 
     Args:
         key: Streamlit key of this widget.
-        parameters: All choices on the page. The URL has none of them after a change of page,
+        parameters: All choices on the page. After a change of page, the URL has none of them
             until the visitor changes something.
         always: Parameters that the link includes even at their default, because the default differs
             elsewhere.

@@ -1,4 +1,4 @@
-"""Line charts: values over an axis, with a tooltip at each point."""
+"""Line charts with a tooltip at each point."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Marker = Literal["circle", "square", "diamond", "cross"]
 Colour = Literal["query", "key", "value", "weights", "feed-forward", "text", "muted"]
 
 _DASHES: dict[Dash, list[int]] = {"solid": [], "dash": [6, 4], "dot": [2, 3]}
-_AXIS_HEIGHT, _ENTRY_HEIGHT = 45, 20  # pixels of the titles and labels, and of an entry of the legend
+_AXIS_HEIGHT, _ENTRY_HEIGHT = 45, 20  # pixels: labels and title of an axis, legend entry
 # The title of the vertical axis is printed above it: a long title does not fit beside a low chart.
 _TITLE_ABOVE = {"titleAngle": 0, "titleAlign": "left", "titleBaseline": "bottom", "titleX": 0, "titleY": -8}
 _LEGEND = {
@@ -63,6 +63,7 @@ class Line:
         faint: Draw the line faintly, as one of many in the background.
         points: Indices of the points with a marker, from 0; None marks all.
         printed: [point], text beside each point; None prints nothing.
+        before: Print the text to the left of the points, not to the right.
     """
 
     label: str
@@ -77,6 +78,7 @@ class Line:
     faint: bool = False
     points: Sequence[int] | None = None
     printed: Sequence[str] | None = None
+    before: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,28 +106,28 @@ def curves(
     /,
     *,
     title: str,
-    across: Axis,
-    up: Axis,
+    x_axis: Axis,
+    y_axis: Axis,
     marked: float | None = None,
     faint: str = "",
     plane: bool = False,
     height: int = 220,
     alt: str,
 ) -> None:
-    """Draw lines over each other, the last on top.
+    """Draw the lines in one chart, the last one on top.
 
     Args:
         name: Streamlit key of the chart.
         lines: Labelled lines in the order of the legend, then faint lines.
         title: Title of the chart.
-        across, up: Horizontal and vertical axis.
-        marked: The x of a dotted vertical line.
+        x_axis, y_axis: Horizontal and vertical axis.
+        marked: Position of a dotted vertical line on the horizontal axis; None for no line.
         faint: Legend entry shared by all faint lines.
         plane: Use the same scale for both axes.
         height: Chart height in pixels.
         alt: Text alternative for screen readers, including the numbers.
     """
-    x, y = (_axis(axis, [getattr(line, side) for line in lines]) for axis, side in ((across, "x"), (up, "y")))
+    x, y = _axis(x_axis, [line.x for line in lines]), _axis(y_axis, [line.y for line in lines])
     y["axis"] = y.get("axis", {}) | _TITLE_ABOVE
     if plane:
         numbers = [np.asarray(side, dtype=float) for line in lines for side in (line.x, line.y)]
@@ -133,7 +135,7 @@ def curves(
         for axis in (x, y):
             axis["scale"] |= {"domain": ends, "nice": False}
     legend = _legend(lines, faint)
-    layers = [layer for line in lines for layer in _layers(line, faint, legend, across, up, x, y)]
+    layers = [layer for line in lines for layer in _layers(line, faint, legend, x_axis, y_axis, x, y)]
     if marked is not None:
         rule = {"type": "rule", "strokeDash": _DASHES["dot"], "color": _colour("muted")}
         layers.insert(0, _layer([{"x": marked}], rule, {"x": {"field": "x", **x}}))
@@ -153,7 +155,7 @@ def curves(
 
 
 def config(columns: int = 1) -> dict[str, Any]:
-    """Return the style of a chart, with larger letters in the teacher's view."""
+    """Return the style of a chart, with larger type in the teacher's view."""
     font = 18 if TEACHER.get(False) else 13
     return {
         "axis": {"labelFontSize": font, "titleFontSize": font, "labelPadding": 6, "titlePadding": 6},
@@ -216,8 +218,8 @@ def _layers(
     line: Line,
     faint: str,
     legend: dict[str, Any],
-    across: Axis,
-    up: Axis,
+    x_axis: Axis,
+    y_axis: Axis,
     x: dict[str, Any],
     y: dict[str, Any],
 ) -> list[dict[str, Any]]:
@@ -225,7 +227,7 @@ def _layers(
     label = faint if line.faint else line.label
     colour = {"color": legend["color"] if label else {"value": _colour(line.colour)}}
     at = {"x": {"field": "x", **x}, "y": {"field": "y", **y}, **colour}
-    rows = _rows(line, label, across, up)
+    rows = _rows(line, label, x_axis, y_axis)
     layers = []
     if line.low is not None:
         ends: dict[str, Any] = {"type": "area", "opacity": 0.2} if line.band else {"type": "rule"}
@@ -239,25 +241,26 @@ def _layers(
         layers.append(_layer(rows, {"type": "line"} | thin, at | {"strokeDash": dash, "order": order}))
     if not line.faint:
         points = rows if line.points is None else [rows[point] for point in line.points]
-        tooltip = [{"field": "at", "title": across.label}, {"field": "value", "title": label or up.label}]
+        tooltip = [{"field": "at", "title": x_axis.label}, {"field": "value", "title": label or y_axis.label}]
         opacity = 1 if line.marker else 0  # an invisible point still has a tooltip
         point = {"type": "point", "filled": True, "size": 50, "opacity": opacity}
         shape = {"shape": legend["shape"]} if label and line.marker else {}
         layers.append(_layer(points, point, at | shape | {"tooltip": tooltip}))
     if line.printed is not None:
-        text = {"type": "text", "align": "left", "dx": 6, "dy": -6}
+        side = {"align": "right", "dx": -6} if line.before else {"align": "left", "dx": 6}
+        text = {"type": "text", "dy": -6} | side
         layers.append(_layer(rows, text, at | {"text": {"field": "printed"}}))
     return layers
 
 
-def _rows(line: Line, label: str, across: Axis, up: Axis) -> list[dict[str, Any]]:
+def _rows(line: Line, label: str, x_axis: Axis, y_axis: Axis) -> list[dict[str, Any]]:
     """Return a row for each point; numbers have six significant digits, to keep the message short."""
     sides = [side for side in (line.x, line.y, line.low, line.high) if side is not None]
     columns = [np.asarray(side, dtype=float).tolist() for side in sides]
     rows: list[dict[str, Any]] = []
     for order, (x, y, *ends) in enumerate(zip(*columns, strict=True)):
         row: dict[str, Any] = {"line": label, "order": order, "x": _short(x), "y": _short(y)}
-        row |= {"at": across.at.replace("{x}", f"{x:g}"), "value": f"{y:.{up.digits}f}"}
+        row |= {"at": x_axis.at.replace("{x}", f"{x:g}"), "value": f"{y:.{y_axis.digits}f}"}
         if ends:
             row |= {"low": _short(ends[0]), "high": _short(ends[1])}
         if line.printed is not None:

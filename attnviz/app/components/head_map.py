@@ -1,4 +1,4 @@
-"""A heatmap of one number per head: layers downwards, heads across, with a colour bar."""
+"""A heatmap of one number per head: a row for each layer, a column for each head, and a colour bar."""
 
 from __future__ import annotations
 

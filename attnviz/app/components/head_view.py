@@ -20,7 +20,7 @@ class Part:
         size: Number of queries and keys of the text.
         matches: Search result, in words.
         below: Weights below this are not drawn.
-        hides: Amount of weight that is not drawn, in words.
+        hidden_weight: Amount of weight that is not drawn, in words.
     """
 
     row: int
@@ -29,7 +29,7 @@ class Part:
     size: tuple[int, int]
     matches: str = ""
     below: float = 0.0
-    hides: str = ""
+    hidden_weight: str = ""
 
 
 @widget
@@ -65,7 +65,7 @@ def head_view(
     """Draw the heads; the visitor can hover over tokens, pin a pair, change the heads and save the picture.
 
     Colours and lines come from `pixels`, so that another head is drawn immediately; printed numbers
-    come from `exact` and stay blank until it has arrived.
+    come from `exact` and stay blank until it arrives.
 
     Args:
         pixels: Store id of the array `pixels`, uint8 [head, query, key], with the metadata `heads` ([layer,

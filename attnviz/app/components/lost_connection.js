@@ -1,8 +1,8 @@
-/* lost_connection: the message shown while the server does not respond. */
+/* lost_connection: the message shown while the server is not responding. */
 
 const STREAMLIT_MESSAGE = /^(Streamlit server is not responding|Is Streamlit still running)/;
 const MESSAGE =
-  "The server does not respond. Keep this page open: it reconnects automatically. If it does not, contact the administrator.";
+  "The server is not responding. Keep this page open: it reconnects automatically. If it does not, contact the administrator.";
 
 /** Replaces the text of Streamlit's dialog, which mentions a terminal that visitors do not have; call once. */
 export function installReconnectMessage() {

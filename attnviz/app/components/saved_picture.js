@@ -1,4 +1,4 @@
-/* saved_picture: exports a widget in light colours as SVG or PNG, with shapes and texts at their browser positions. */
+/* saved_picture: exports a widget in light colours as SVG or PNG, keeping the positions of shapes and texts. */
 
 import { boxIn, drawing, element } from "../../widgets/dom.js";
 import { hex, saveAs, saveButtons, short, wrapLines, replaceInvalid } from "../../widgets/pens.js";
@@ -12,7 +12,7 @@ const GREY = "#5b5d6b";
 /** @typedef {{ name: string, title: string, about: string }} FileFacts written by app/saving.py */
 
 /**
- * Adds save buttons to a widget with a file in its message, unless it has its own.
+ * Adds save buttons to a widget if its message has a file name and it has no buttons of its own.
  * @param {any} show returned by `widget`
  */
 export const withFile = (show) =>
@@ -151,7 +151,7 @@ function boxShapes(style, box) {
   return [...found, ...edges(style, box, ring)];
 }
 
-/** Draws the borders: one rectangle, or each side on its own. */
+/** Draws the borders as one rectangle, or each side separately. */
 function edges(style, { x, y, width, height }, ring) {
   const sides = ["Top", "Right", "Bottom", "Left"].map((side) => ({
     wide: style[`border${side}Style`] === "none" ? 0 : parseFloat(style[`border${side}Width`]),

@@ -1,4 +1,4 @@
-/* share table: numbers as bars, a row for each token, or for each key with its score. */
+/* share table: numbers as bars, with a row for each token or key; keys also have a score. */
 
 import { bar, element, table, tr } from "../../widgets/dom.js";
 import { fixed, percent } from "../../widgets/numbers.js";

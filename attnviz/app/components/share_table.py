@@ -1,4 +1,4 @@
-"""A table of bars: predicted tokens, keys under several softmaxes, or a number per token."""
+"""A table of bars for predicted tokens, for keys and their weights, or for a number per token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Row(TypedDict):
         score: Dot product of a key with the query; None for several keys together.
         shares: Value in each column; a negative value has no bar.
         written: Formatted values; the default format is percent.
-        mark: Note on an emphasized row: "taken" or "in the text"; "" for none.
+        mark: Note on an emphasized row: "chosen" or "in the text"; "" for none.
         marked: Emphasize the row without a note.
         hint: Tooltip of the row.
     """

@@ -99,7 +99,7 @@ const FORMULAS = {
     const { role, symbol } = steps.data.arrays[matrix];
     return {
       title: [`Number ${cell.column + 1} of the `, element("b", { class: role }, role), " of ", owner(steps, cell)],
-      notes: [[`${size} products of the token’s vector and column ${cell.column + 1} of `, symbolOf({ symbol, role }), ", and the bias."]],
+      notes: [[`${size} products of the token’s vector and column ${cell.column + 1} of `, symbolOf({ symbol, role }), ", plus the bias."]],
       ...addition({
         factors: Array.from({ length: size }, (_, at) => [x.values[row * size + at], weights.values[at * columns + cell.column]]),
         roles: ["plain", role],
@@ -152,7 +152,7 @@ const FORMULAS = {
     const v = steps.array(values);
     return {
       title: [`Number ${column + 1} of the output for `, named(steps, null, "query")],
-      notes: [["Each weight times column ", String(column + 1), " of ", symbolOf(arrays[values]), ", added up."]],
+      notes: [["The sum of each weight times its number in column ", String(column + 1), " of ", symbolOf(arrays[values]), "."]],
       ...addition({
         factors: Array.from(steps.array(weights).values, (weight, row) => [weight, v.values[row * v.shape[1] + column]]),
         roles: ["weights", "value"],

@@ -10,9 +10,9 @@ import { View, widget } from "../../widgets/widget.js";
 import { explain, symbolOf } from "./step_formulas.js";
 import styles from "./steps.css";
 
-const LINES = { narrow: 6, wide: 4 }; // of a long vector
+const LINES = { narrow: 6, wide: 4 }; // lines of a long vector
 const NARROW = 480; // pixels of the widget
-const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // possible weights of a full bar
+const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // possible values of a full bar
 const COLOUR_QUANTILE = 0.98; // of a matrix's absolute numbers, at the end of its colour scale
 const WIDTHS = { matrix: "minmax(0, 1fr)", numbers: "clamp(2.6rem, 12cqi, 4rem)", bars: "clamp(2.9rem, 16cqi, 6rem)" };
 
@@ -88,7 +88,7 @@ class Block {
     return { row: Math.floor(at / this.columns), column: at % this.columns };
   }
 
-  /** Returns the cell of the largest number; in a matrix with a row for each token, of the query's row. */
+  /** Returns the cell to select first: the largest number, or with a row for each token, that of the query's row. */
   home() {
     const { steps, columns, values } = this;
     if (this.wrapped) return { name: this.name, row: 0, column: steps.number(this) };
@@ -109,7 +109,7 @@ class Block {
     event.stopPropagation();
   }
 
-  /** Outlines a cell, a row, a column, or all. */
+  /** Outlines a cell, a row, a column, or the whole array. */
   mark({ row = null, column = null }, kind) {
     if (this.wrapped && column !== null) [row, column] = [Math.floor(column / this.columns), column % this.columns];
     const part = (at, count) => [`${at === null ? 0 : (100 * at) / count}%`, `${at === null ? 100 : 100 / count}%`];
@@ -304,7 +304,7 @@ export class Steps extends View {
     ramp.style.background = gradient(this.theme.levels("diverging"));
     const { reach } = this.data;
     const [low, high] = reach ? [`≤ −${fixed(reach, 1)} `, ` ≥ ${fixed(reach, 1)}`] : ["negative ", " positive"];
-    const scale = reach ? "One scale for all." : "Each matrix has its own scale. Black boxes: the inputs of the marked number.";
+    const scale = reach ? "All vectors have the same scale." : "Each matrix has its own scale. Black boxes: the inputs of the marked number.";
     const how = isTouchScreen() ? "Tap a cell." : "Point at a cell, or tab to a matrix and use the arrow keys.";
     this.legend.replaceChildren(low, ramp, `${high} · ${scale} ${how}`);
   }
@@ -326,7 +326,7 @@ export class Steps extends View {
     this.showDetail();
   }
 
-  /** Selects the same index in all vectors of one length. */
+  /** Selects the same index in all vectors of the same length. */
   follow(cell) {
     const block = this.blocks.get(cell?.name);
     if (block?.wrapped) this.numbers.set(block.values.length, cell.column);

@@ -15,7 +15,7 @@ class Column(TypedDict):
     Attributes:
         width: "matrix" for an equal part of the width; "numbers" and "bars" for printed numbers.
         top: Arrays without a row for each token.
-        rows: The array with a row for each token, or with one, drawn at the query token's row.
+        rows: The array with a row for each token, or a vector drawn at the query token's row.
         bottom: Arrays computed from all rows.
     """
 
@@ -119,9 +119,9 @@ def steps(
         tokens: Tokens that have a row.
         query: Row of the query token, from 0.
         total: Number of tokens of the text.
-        rest: `count` of the tokens without a row, which are summed in the array `rest`.
+        rest: Number of tokens without a row, as `count`; the array `rest` has their sum.
         origin: Where the tokens' vectors come from.
-        facts: A few numbers below a vector, by its name: `label`, `part` and `value` of each.
+        facts: Numbers below a vector, by the name of its array; each has `label`, `part` and `value`.
         reach: End of the colour scale of all vectors; None for a scale for each matrix.
         omitted: Tokens that are not shown, for the saved picture.
         on_step: Called with the step that the visitor chose.

@@ -1,4 +1,4 @@
-"""Send arrays to the browser, where widgets draw from them without another request."""
+"""Send arrays to the browser, where widgets can draw them without another request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attnviz.widgets.arrays import Packed, packed
 def publish(key: str, arrays: dict[str, NDArray[Any]], /, **facts: Any) -> str:
     """Send arrays to the browser, and return their store id.
 
-    Widgets can be drawn before or after this call, as they wait for the arrays. Equal contents have the
+    Widgets can be drawn before or after this call: they wait for the arrays. Equal contents have the
     same id and are not sent again. The browser keeps the two latest sets of each key.
 
     Args:

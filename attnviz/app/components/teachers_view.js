@@ -1,4 +1,4 @@
-/* teachers_view: projector mode, one part of the page at a time, full screen, with the keys of a clicker. */
+/* teachers_view: projector mode, which shows one part of the page at a time and can be controlled with a clicker. */
 
 import { element } from "../../widgets/dom.js";
 import styles from "./teachers_view.css";
@@ -29,8 +29,8 @@ const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-answer"];
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
-/** Returns the pieces into which a part can be divided: its children, in a tool also their children, in the
- * arithmetic its columns, or the `data-piece` elements of a widget.
+/** Returns the pieces into which a part can be divided: its children, but in a tool the children of these, in the
+ * arithmetic the columns, and in some widgets the `data-piece` elements.
  * @param {Element} part
  * @returns {Element[]} */
 const pieces = (part) =>
@@ -175,7 +175,7 @@ class TeachersView {
 
   /** Divides the children of a part into screens; controls are shown on every screen.
    * @param {Element[]} children
-   * @param {() => number} over pixels by which the part is higher than the screen */
+   * @param {() => number} over pixels by which the part is taller than the screen */
   divided(children, over) {
     const heading = (one) => one.querySelector("h2, h3") && !one.querySelector(".stBidiComponent, .stVegaLiteChart, .stPlotlyChart");
     const others = children.filter((one) => (!one.matches(CONTROLS) || heading(one)) && one.clientHeight);
@@ -214,7 +214,7 @@ class TeachersView {
     const over = () => part.scrollHeight - part.clientHeight;
     if (over() > 0) this.screens = this.divided(pieces(part), over);
     if (this.screens.length > 1 && part.matches(".st-key-slide-picture, .st-key-slide-section")) {
-      // Skip screens with only text: the teacher says it, and it is on the page.
+      // Skip screens with only text: the teacher can say it, and the page itself shows it.
       const [pictures, words] = [true, false].map((seen) => this.screens.filter((ones) => seen === ones.some(holdsPicture)));
       for (const one of pictures.length ? words.flat() : []) this.hide(one);
       if (pictures.length) this.screens = pictures;
@@ -228,11 +228,11 @@ class TeachersView {
       const before = over();
       const zoom = rows.getBoundingClientRect().height / high / full || 1;
       rows.style.maxHeight = `${Math.max(Math.min(high, MIN_ROWS_HEIGHT), high - before / zoom - 1)}px`;
-      if (over() >= before) rows.style.maxHeight = ""; // a neighbour is just as high
+      if (over() >= before) rows.style.maxHeight = ""; // an element beside it is equally high
       const followed = [...rows.querySelectorAll("[data-followed]")].map((one) => one.getBoundingClientRect());
       const window = rows.getBoundingClientRect();
       const [top, bottom] = [Math.min(...followed.map((one) => one.top)), Math.max(...followed.map((one) => one.bottom))];
-      // Scroll followed rows to the middle of the window, or to its top if they are higher than it.
+      // Scroll followed rows to the middle of the window, or to its top if they are taller.
       const by = Math.min(top - window.top, (top + bottom - window.top - window.bottom) / 2);
       if (bottom > window.bottom) rows.scrollTop += (by * rows.clientHeight) / window.height;
     }
@@ -262,7 +262,7 @@ class TeachersView {
     event.stopImmediatePropagation(); // `step` also handles the steps inside a picture
   }
 
-  /** Moves forward (1) or back (-1): by answer, picture step, part or page.
+  /** Moves forward (1) or back (-1) by one answer, picture step, part or page.
    * @param {number} by */
   step(by) {
     if (html.hasAttribute("data-asking")) return; // an open poll covers the page

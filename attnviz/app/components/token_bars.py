@@ -28,7 +28,7 @@ class Bar(TypedDict):
 
 
 def token_bars(key: str, /, *, title: str, bars: Sequence[Bar]) -> None:
-    """Draw the tokens downwards, in order, below the title."""
+    """Draw a row for each token, in order, below the title."""
     rows: list[Row] = [
         {
             "label": bar["label"],

@@ -19,7 +19,7 @@ from attnviz.app.explore.views import View
 from attnviz.app.state.choices import FILTER
 from attnviz.text import head_name, layers_by_kind
 
-_NAMED = 3  # heads with the highest scores that the sentence about a filter names
+_MAX_LISTED = 3  # heads with the highest scores, in the sentence about a filter
 
 
 def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
@@ -28,10 +28,13 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     names = [behaviour.name for behaviour in _behaviours(view)]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(
-            f"All {(layers - len(view.model.without_weights)) * heads} heads", anchor=False, width="stretch"
+            f"All {(layers - len(view.model.without_weights)) * heads} heads",
+            anchor=False,
+            width="stretch",
+            help="Each small picture is a head’s attention: rows are query tokens, columns key tokens.",
         )
         if not names:
-            FILTER.forget()  # it belongs to another kind of attention
+            FILTER.forget()  # the filter of another kind of attention
         else:
             with st.popover("Filter"):
                 FILTER.optional_pills("Heads that attend to …", names)
@@ -68,7 +71,7 @@ def draw(view: View, heads: Heads, tokens: Tokens, arrays: PublishedArrays) -> N
 
 
 def _selected_filter(view: View) -> Behaviour | None:
-    """Return the selected filter; None for none."""
+    """Return the selected filter, or None."""
     for behaviour in _behaviours(view):
         if behaviour.name == FILTER.get(None):
             return behaviour
@@ -76,13 +79,13 @@ def _selected_filter(view: View) -> Behaviour | None:
 
 
 def _explain(view: View, behaviour: Behaviour) -> None:
-    """Show how many heads follow the rule, the rule, and the heads with the highest scores."""
+    """Show the rule, the number of heads that follow it, and the heads with the highest scores."""
     found = f"**{behaviour.found.sum()} of {behaviour.found.size} heads.**"
-    # The rule names special tokens, and a tokenizer may spell these with Markdown characters.
+    # The rule can contain special tokens, and these can contain Markdown characters.
     rule = markdown.plain(behaviour.sentence)
     heads, described = behaviour.score.shape[1], behaviour.described()
     order = np.argsort(-behaviour.score.ravel(), kind="stable").tolist()
-    first = [f"**{head_name(*divmod(at, heads))}** {described[at]}" for at in order[:_NAMED]]
+    first = [f"**{head_name(*divmod(at, heads))}** {described[at]}" for at in order[:_MAX_LISTED]]
     st.markdown(f":small[{found} {rule} Highest: {'; '.join(first)}.{_note(view, behaviour)}]")
 
 
@@ -101,7 +104,7 @@ def _note(view: View, behaviour: Behaviour) -> str:
     if view.changed is not None:
         notes.append("Scores are for the first sentence.")
     if not view.hide and behaviour.rule.words:
-        notes.append("Turn on *Hide special tokens* to see it clearly.")
+        notes.append("Turn on *Hide special tokens* to see the pattern clearly.")
     return " ".join(["", *notes])
 
 

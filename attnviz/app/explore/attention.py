@@ -16,19 +16,19 @@ from attnviz.trained.translator.reading import is_outside_grammar
 from attnviz.trained.translator.variants import VARIANTS
 
 _OWN_TRANSLATOR: dict[Kind, str] = {
-    "encoder": "**English reads English**: every word attends to the whole sentence.",
-    "decoder": "**French reads French**: a word attends to itself and to the words before it.",
-    "cross": "**French reads English**: every word attends to the whole sentence.",
+    "encoder": "**Within the English sentence**: every word attends to the whole sentence.",
+    "decoder": "**Within the French sentence**: a word attends to itself and to the words before it.",
+    "cross": "**From French to English**: every French word attends to the whole English sentence.",
 }
 _ENCODER_DECODER: dict[Kind, str] = {
-    "encoder": "**The text reads itself**: every token attends to the whole text.",
-    "decoder": "**The decoder reads its own text**: a token attends to itself and to earlier ones.",
-    "cross": "**The decoder reads the text**: its tokens attend to all of it.",
+    "encoder": "**Within the encoder’s text**: every token attends to the whole text.",
+    "decoder": "**Within the decoder’s text**: a token attends to itself and to earlier tokens.",
+    "cross": "**From the decoder to the encoder**: every token attends to the whole text of the encoder.",
 }
 
 
 def choose(model: Entry) -> Kind:
-    """Draw the select if the model has several kinds of attention; return the selected kind."""
+    """Draw the kinds of attention if the model has several; return the selected kind."""
     kinds = model.kinds
     if len(kinds) == 1:
         return kinds[0]
@@ -36,31 +36,31 @@ def choose(model: Entry) -> Kind:
 
 
 def open_kind(model: Entry, kind: Kind) -> None:
-    """Select a kind, as a callback of a button."""
+    """Select a kind of attention (callback of a button)."""
     if len(model.kinds) > 1:
         KIND.set(kind)
 
 
 def head_prefix(model: Entry, kind: Kind) -> str:
-    """Return the word before "head": "encoder ", or "" if the model has one kind of attention."""
+    """Return the kind as a prefix for "head": "encoder "; "" if the model has only one kind."""
     return f"{kind} " if len(model.kinds) > 1 else ""
 
 
 def draw(read: ExploreSelection) -> None:
-    """Draw the decoder's text, if there is a decoder, and an explanation of the attention."""
+    """In an encoder–decoder, explain the attention and say who wrote the decoder's text."""
     if read.trace.target is not None and read.model.engine == "translator":
         trained = markdown.plain(VARIANTS[variant_of(read.model.name)].description)
         st.markdown(f"French: {_targets(read)}  \n:small[{_OWN_TRANSLATOR[read.kind]} {trained}]")
     elif read.trace.target is not None:
-        by = "You typed the decoder’s text." if read.given.target else "The model wrote the decoder’s text."
-        nothing = "" if read.trace.target else " It is empty."
+        note = "You typed the decoder’s text." if read.given.target else "The model wrote the decoder’s text."
+        empty = "" if read.trace.target else " It is empty."
         first = read.trace.of_kind("decoder")[0].query_tokens[0]
         start = f" {markdown.code(first.text)} only marks its start." if first.special else ""
-        st.markdown(f"{_ENCODER_DECODER[read.kind]}  \n:small[{by}{nothing}{start}]")
+        st.markdown(f"{_ENCODER_DECODER[read.kind]}  \n:small[{note}{empty}{start}]")
 
 
 def warn(read: ExploreSelection) -> None:
-    """Warn if only weights are returned, or if the sentence is unlike the translator's training set."""
+    """Warn if the model returns only weights, or if the sentence is unlike the translator's training set."""
     if read.trace.blocks[0].weights_alone:
         st.info(f"**Weights only.** {markdown.plain(str(loading.opened(read.model).weights_alone))}")
     if read.model.engine != "translator":

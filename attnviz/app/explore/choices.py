@@ -1,4 +1,4 @@
-"""Widgets that select heads and display options; the link holds their values."""
+"""Widgets that select heads and display options; their values are in the link."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from attnviz.trace import Block
 STYLES = ("Lines", "Matrix", "Heatmap")
 
 Together = Literal["each by itself", "Mean of layer", "Max of layer", "Mean of all", "Max of all"]
-"""How several heads are combined; signed changes have no maximum."""
+"""Ways to combine several heads; there is no maximum of changes, which are signed."""
 
 ALONE: Together = "each by itself"
 
@@ -52,7 +52,7 @@ _DEFAULTS_IN_LINK = (TEXT, MODEL, LAYER, HEAD, QUERY)
 
 @dataclass(frozen=True)
 class Heads:
-    """Open heads of one layer, from 1: the main head, and others shown beside it."""
+    """The open heads of one layer, numbered from 1: the main head and others shown with it."""
 
     layer: int
     head: int
@@ -91,7 +91,7 @@ class DisplayOptions:
     Attributes:
         style: One of `STYLES`.
         heads: How heads are combined.
-        queries: Rows to add up, from 0; empty to show each row by itself.
+        queries: Indices of the rows to add up; empty to show each row by itself.
     """
 
     style: str
@@ -113,12 +113,12 @@ def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
             between = BETWEEN.segments("From sentence → to sentence", list(traces.BETWEEN), EVERYWHERE)
         hide = can_hide and HIDE.toggle(
             "Hide special tokens",
-            help=f"{' and '.join(map(markdown.plain, special))}: added to the text by the tokenizer. Without "
-            "them, the rest of each row of weights is rescaled to 100 %.",
+            help=f"{' and '.join(map(markdown.plain, special))}: added to the text by the tokenizer. The "
+            "remaining weights of each row are rescaled to 100 %.",
         )
         more = st.popover("More")
         with more:
-            st.markdown("Numbers at the stage")
+            st.markdown("Stage of the computation")
             stage = STAGE.segments("Stage", _stages(read), WEIGHTS)
             merge = MERGE.toggle(
                 "Merge pieces",
@@ -128,7 +128,7 @@ def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
             per_head = PER_HEAD.toggle(
                 "Scale colours per head",
                 help="Off: a colour means the same weight in every head. "
-                "On, and for scores: each head's largest number has the strongest colour.",
+                "On, and always for scores: each head's largest number has the strongest colour.",
             )
     body = st.container()
     foot = st.container(horizontal=True, vertical_alignment="center")
@@ -136,8 +136,8 @@ def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
         if stage != WEIGHTS:
             _explain(stage, read)
         if merge and stage != WEIGHTS:
-            if any(side.merges for side in tokens):
-                st.info("Scores belong to single word pieces; pieces are merged only at the stage “weights”.")
+            if any(side.has_merged for side in tokens):
+                st.info("Word pieces have separate scores; they can be merged only at the stage “weights”.")
             merge = False
         # Scores differ in size between heads: on a shared scale, heads with small scores would look blank.
         scale: Scale = "per head" if per_head or stage != WEIGHTS else "shared"
@@ -167,7 +167,7 @@ def _stages(read: ExploreSelection) -> list[str]:
 
 
 def _block_with_all_stages(blocks: Sequence[Block]) -> Block:
-    """Return a block with all stages: some layers may have no bias or sinks."""
+    """Return the block with the most stages: some layers may have no bias or sink."""
     return max(blocks, key=lambda block: len(stages(block)))
 
 
@@ -182,7 +182,7 @@ def _explain(stage: str, read: ExploreSelection) -> None:
 
 
 def _comparable(view: View) -> View:
-    """Return the view, or the first sentence's view if the two cannot be subtracted."""
+    """Return the view, or only the first sentence's view if the two cannot be compared."""
     if view.changed is None:
         return view
     try:
@@ -196,12 +196,12 @@ def _comparable(view: View) -> View:
 def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     """Draw the layer and head selects.
 
-    In a model without an introduction, the head that `clearest` returns (from 1) is initially open.
+    The initial head is the one of the model's introduction, else the one that `clearest` returns (from 1).
     """
     layers, heads = views.values(view).shape[:2]
     introduced = introduction(view.model).head
     default = (1, 1) if introduced is None else (min(introduced[0], layers), min(introduced[1], heads))
-    # Heads that were selected for another model mean nothing in this one.
+    # A head selected for another model is not kept.
     owner = view.model.name if introduced is None else introduced
     model_changed = memory.get(_HEADS_MODEL, owner) != owner
     is_unset = not memory.has(_HEADS_MODEL) and not (link.requested(LAYER) or link.requested(HEAD))
@@ -224,12 +224,12 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
 
 
 def open_heads(layer: int, heads: Sequence[int]) -> None:
-    """Open these heads of a layer (from 1), as a callback; the first one is the main head."""
+    """Open these heads of a layer, from 1 (callback); the first is the main head."""
     LAYER.set(layer)
     HEAD.set(heads[0])
     ALSO.set(list(heads[1:]))
 
 
 def always_named(model: Entry) -> list[str]:
-    """Return the parameters that links include even at their defaults, which depend on the text."""
+    """Return the parameters that links include even at their defaults, because these depend on the text."""
     return [choice.name for choice in _DEFAULTS_IN_LINK] if introduction(model).head is None else []

@@ -1,4 +1,4 @@
-"""The model's text, with a button for each token."""
+"""The generated text or the decoder's text, with a button for each token."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def has_steps(read: ExploreSelection) -> bool:
 
 
 def draw(view: View, tokens: Tokens) -> None:
-    """Draw the text with a button for each token, which opens the row of the previous token.
+    """Draw the text; each token is a button that opens the row of the previous token.
 
-    The previous token's output predicted the token; the token itself is read only in the next step.
+    The previous token's output predicted the token; the token itself is an input only in the next step.
     """
-    read = traces.trace(view.model, view.given)
-    if read.target is None and not read.written:
+    trace = traces.trace(view.model, view.given)
+    if trace.target is None and not trace.written:
         st.markdown(":small[The model ended the text without writing anything.]")
         return
-    block = read.of_kind("decoder")[0]
+    block = trace.of_kind("decoder")[0]
     sequence = block.query_tokens
-    if read.target is None:
-        first, typed, text = len(sequence) - read.written, view.given.text, read.text
+    if trace.target is None:
+        first, typed, text = len(sequence) - trace.written, view.given.text, trace.text
     else:
-        first, typed, text = 1, "", read.target
+        first, typed, text = 1, "", trace.target
     shown = traces.shown(view.model, view.given, "decoder", view.hide, view.merge)[0]
     places = [shown.index_of(position - 1) for position in range(first, len(sequence))]
     current = None
@@ -52,7 +52,7 @@ def draw(view: View, tokens: Tokens) -> None:
         if place is not None:
             QUERY.pick(shown.groups[place])
         if view.kind == "encoder":
-            st.rerun()  # the choice of attention is above this part of the page
+            st.rerun()  # the kind of attention is drawn above this part of the page
 
     chosen = places.index(current) if current in places and current is not None else None
     passage(
@@ -66,13 +66,12 @@ def draw(view: View, tokens: Tokens) -> None:
     if chosen is not None:
         before = markdown.code(shown.groups[places[chosen] or 0].label)
         st.markdown(
-            f":small[Below, the row of the previous token, {before}, is open: its output predicts this "
-            "token.]"
+            f":small[The row of the previous token, {before}, is open below: its output predicts this token.]"
         )
 
 
 def pieces(tokens: Sequence[Token], text: str, begin: int) -> list[str]:
-    """Return each token's text with the space before it; special tokens by name."""
+    """Return each token's text with the space before it, or the name of a special token."""
     pieces = []
     for token in tokens:
         piece = text[begin : token.end] if token.end > begin else ""
@@ -82,5 +81,5 @@ def pieces(tokens: Sequence[Token], text: str, begin: int) -> list[str]:
 
 
 def _visible(piece: str) -> str:
-    """Return the piece with its spaces, and its control characters made visible."""
+    """Return the piece with visible control characters and unchanged spaces."""
     return "".join(letter if letter == " " else visible_text(letter) for letter in piece)

@@ -1,4 +1,4 @@
-"""Predictions for the next or the masked token, beside the attention."""
+"""Predictions for the next or the masked token."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def draw(view: View, tokens: Tokens) -> None:
 
 def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Prediction]) -> None:
     if view.kind == "encoder":
-        st.markdown("Only the decoder predicts: open *decoder* or *cross* to see its predictions.")
+        st.markdown("Only the decoder predicts tokens: select *decoder* or *cross* to see its predictions.")
         return
     if tokens.pair is None:
         st.markdown("Choose a query token to see the predictions after it.")
@@ -69,7 +69,7 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
     by_model = given.target is None and (
         trace.target is not None or prediction.position >= length - 1 - trace.written
     )
-    mark = "taken" if by_model else "in the text"
+    mark = "chosen" if by_model else "in the text"
     sampled = by_model and given.writing is not None and changes_probabilities(given.writing)
     st.markdown(f"Predictions after {markdown.code(group.label)}:")
     bars(
@@ -113,7 +113,7 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, sampled: bool
         name: Streamlit key of the bars.
         title: Title for screen readers.
         prediction: The prediction.
-        mark: Label of the actual next token, if there is one: "taken" or "in the text".
+        mark: Label of the actual next token, if there is one: "chosen" or "in the text".
         sampled: Also show the probabilities after the sampling options.
     """
     actual = prediction.actual
@@ -133,6 +133,6 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, sampled: bool
 
 
 def _label(candidate: Candidate) -> str:
-    """Return the token with a visible leading space, which distinguishes a new word from a piece."""
+    """Return the token with visible leading spaces, which distinguish a new word from a piece."""
     text = "".join(visible_text(letter) for letter in candidate.text)
     return re.sub(r"^ +", lambda spaces: "␣" * len(spaces[0]), text)

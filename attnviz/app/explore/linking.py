@@ -1,4 +1,4 @@
-"""Rank all heads by the weight between two tokens."""
+"""Ranking of all heads by the weight between two tokens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from attnviz.trace import Floats
 STRONGEST = "the strongest"
 EVERY = "every token"
 
-_SHOWN = 8
+_MAX_SHOWN = 8
 _FAINT = " *"
 _FRENCH_PRONOUNS = ("il", "elle")
 
@@ -45,7 +45,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Tokens:
-    """Options of the two selects, such as "11 it", and the selected pair.
+    """Options of the two menus, such as "11 it", and the selected pair.
 
     `pair` is None if no single query token is selected.
     """
@@ -82,7 +82,7 @@ def clearest(view: View, example: Example | None) -> tuple[int, int]:
 
 
 def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
-    """Draw the query and key selects."""
+    """Draw the menus for the query and the key; return the selection."""
     st.header("Which head links two tokens?", anchor=False)
     groups = views.groups(view)
     queries, keys = (tuple(option(group) for group in side) for side in groups)
@@ -125,17 +125,17 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     if view.changed is None:
         starred = any(number.endswith(_FAINT) for _, number in ranked)
         note = (
-            f" (\\* = over {percent(1 - MIN_SHOWN_SHARE)} of the row is on hidden tokens; ranked by the "
-            "weight before renormalization)"
+            f" (\\* more than {percent(1 - MIN_SHOWN_SHARE)} of the row is on hidden tokens; ranked by the "
+            "weight before rescaling)"
         )
         st.markdown(f"Heads with the largest weight for {pair}{note if starred else ''}:")
     else:
-        st.markdown(f"Heads with the **largest change** in the weight for {pair}, first sentence to second:")
-    names = {f"{name} · {number}": name for name, number in ranked[:_SHOWN]}
+        st.markdown(f"Heads with the **largest change** in the weight for {pair} between the sentences:")
+    names = {f"{name} · {number}": name for name, number in ranked[:_MAX_SHOWN]}
     buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
     place = [name for name, _ in ranked].index(heads.name) + 1
     st.markdown(
-        f":small[The open head, {heads.name}, ranks {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
+        f":small[The open head, {heads.name}, has rank {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
     )
 
 
@@ -144,20 +144,20 @@ def _why_masked(view: View, pair: Pair) -> str:
     ahead = keys[pair.key].positions[0] > queries[pair.query].positions[-1]
     causal = view.kind == "decoder"
     return (
-        "no token attends to later ones"
+        "no token attends to later tokens"
         if ahead and causal
-        else "the key is outside the query's attention window"
+        else "the key is outside the query’s attention window"
     )
 
 
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
     """Return each head's name and value in rank order; * marks rows that are drawn faint."""
     if view.changed is None:
-        weights, left = _row(view, query)
-        links = rank_links(faint(weights, left), 0, key)
+        weights, shares = _row(view, query)
+        links = rank_links(faint(weights, shares), 0, key)
         rows = [(link.layer, link.head, 0) for link in links]
         numbers = [
-            percent(float(weights[(*row, key)])) + _FAINT * bool(left[row] < MIN_SHOWN_SHARE) for row in rows
+            percent(float(weights[(*at, key)])) + _FAINT * bool(shares[at] < MIN_SHOWN_SHARE) for at in rows
         ]
         return list(zip(map(_name, links), numbers, strict=True))
     places = [place or 0 for place in _in_both(view, query, key)]
@@ -171,11 +171,11 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
 def _row(view: View, query: int) -> tuple[Floats, Floats]:
     """Return one query's weights, [layer, head, 1, key], and their shown fraction, [layer, head, 1]."""
     row = slice(query, query + 1)
-    return views.weights(view, view.given)[:, :, row], views.left(view)[:, :, row]
+    return views.weights(view, view.given)[:, :, row], views.shown_shares(view)[:, :, row]
 
 
 def _in_both(view: View, query: int, key: int) -> list[int | None]:
-    """Return the indices of the query and key in each compared text; None if a text lacks the token."""
+    """Return the indices of the query and key in each compared text; None for a missing token."""
     return [
         place
         for given in (view.given, view.changed or view.given)
@@ -211,14 +211,14 @@ def _initial_query(view: View, groups: Sequence[DisplayToken], example: Example 
 
 def _last_prompt_token(view: View, groups: Sequence[DisplayToken]) -> int:
     """Return the index of the last prompt token; its output predicts the first generated token."""
-    read = traces.trace(view.model, view.given)
-    last = len(read.of_kind(view.kind)[0].query_tokens) - 1 - read.written
+    trace = traces.trace(view.model, view.given)
+    last = len(trace.of_kind(view.kind)[0].query_tokens) - 1 - trace.written
     return max((place for place, group in enumerate(groups) if group.positions[0] <= last), default=0)
 
 
 def _initial_encoder_query(groups: Sequence[DisplayToken], example: Example | None, mask: str | None) -> int:
     """Return the index of the mask token, else the example's word, else a pronoun, else the last word."""
-    # In a comparison, changed tokens have labels such as "are → is"; in a sentence pair, labels end in the
+    # In a comparison, changed tokens have labels such as "are → is"; in a sentence pair, labels end with the
     # sentence's mark.
     labels = [group.label.split(" → ")[0] for group in groups]
     for sign in SENTENCES:
@@ -231,6 +231,6 @@ def _initial_encoder_query(groups: Sequence[DisplayToken], example: Example | No
 
 
 def _before_pronoun(groups: Sequence[DisplayToken]) -> int:
-    """Return the index of the last French token before "il" or "elle"; 0 if there is none."""
+    """Return the index of the token before the last "il" or "elle"; 0 if there is none."""
     following = [group.label.split(" → ")[0] for group in groups[1:]]
     return max((place for place, label in enumerate(following) if label in _FRENCH_PRONOUNS), default=0)

@@ -1,4 +1,4 @@
-"""A head of a long text: a zoomable matrix of blocks, or lines around the selected token."""
+"""The open heads for a long text: a zoomable matrix of blocks, or lines around the selected token."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OnPick = Callable[[int | None, int | None], None]
 
 @dataclass(frozen=True)
 class Source:
-    """The numbers of the heads of a layer.
+    """The numbers of a layer's heads.
 
     Attributes:
         key: Identifies the numbers; the displayed part is kept while the key stays the same.
@@ -49,8 +49,8 @@ class Source:
         kind, unit: As in `head_view`.
         hidden: Names of the hidden tokens.
         rows: Returns rows of a head (from 1) for some queries: [query, key], NaN where masked.
-        left: Returns the shown fraction of these rows: [query].
-        high: Returns a head's number at the highest level.
+        shown_shares: Returns the shown fraction of these rows: [query].
+        high: Returns the number with the strongest colour in a head.
         hidden_shares: Returns the fraction of a head's weight below each of `THRESHOLDS`.
         overview: Returns the largest number of each block of the whole text; None to compute it from `rows`.
     """
@@ -62,7 +62,7 @@ class Source:
     unit: Unit
     hidden: str
     rows: Callable[[int, Sequence[int]], Floats]
-    left: Callable[[int, Sequence[int]], Floats]
+    shown_shares: Callable[[int, Sequence[int]], Floats]
     high: Callable[[int], float]
     hidden_shares: Callable[[int], Floats]
     overview: Callable[[int], Floats] | None = None
@@ -74,7 +74,7 @@ class Source:
 
 
 def from_view(view: View, layer: int) -> Source:
-    """Return the source of a layer's numbers in a view."""
+    """Return the source for a layer of a view."""
     queries, keys = views.groups(view)
     drawn = views.drawn(view)
     return Source(
@@ -83,20 +83,20 @@ def from_view(view: View, layer: int) -> Source:
         keys=keys,
         kind=drawn.kind,
         unit=view.unit,
-        hidden=views.hidden(view),
+        hidden=views.hidden_names(view),
         rows=lambda head, places: views.readable(view, layer, [head])[0][[*places]],
-        left=lambda head, places: views.left(view)[layer - 1, head - 1, [*places]],
+        shown_shares=lambda head, places: views.shown_shares(view)[layer - 1, head - 1, [*places]],
         high=lambda head: float(drawn.high[layer - 1, head - 1]),
         hidden_shares=lambda head: hidden_shares(views.readable(view, layer, [head])[0]),
     )
 
 
 def from_matrix(source: Source, values: Floats, high: float) -> Source:
-    """Return the source with one matrix, [query, key], in place of the heads."""
+    """Return the source with one matrix, [query, key], in place of its heads."""
     return replace(
         source,
         rows=lambda _head, places: values[[*places]],
-        left=lambda _head, places: np.ones(len(places), np.float32),
+        shown_shares=lambda _head, places: np.ones(len(places), np.float32),
         high=lambda _head: high,
         hidden_shares=lambda _head: hidden_shares(values),
     )
@@ -116,7 +116,7 @@ def draw(
     """Draw the open heads.
 
     Args:
-        query, key: The selected tokens.
+        query, key: Indices of the selected tokens; None for none.
         together: Rows to add up while no query is selected.
         on_pick: Called with the clicked or found query and key.
         texts: `note`, `caption` and `filename` of `head_view`.
@@ -132,10 +132,10 @@ def draw(
         )
         step = 1
     else:
-        of_rows, of_columns = window.ranges(*size)
+        row_range, column_range = window.ranges(*size)
         step = window.block
-        queries, keys = blocks(source.queries, of_rows, step), blocks(source.keys, of_columns, step)
-        rows, columns = list(of_rows[::step]), list(of_columns[::step])
+        queries, keys = blocks(source.queries, row_range, step), blocks(source.keys, column_range, step)
+        rows, columns = list(row_range[::step]), list(column_range[::step])
     below = memory.get(_MIN_WEIGHT, 0.0) if source.unit == "percent" else 0.0
     pixels, exact = _send(source, heads, rows, columns, window if step > 1 else None, below)
 
@@ -179,7 +179,7 @@ def draw(
 
 
 def _window(source: Source, query: int | None) -> Window:
-    """Return the displayed part, moved to the query if that was selected after the part."""
+    """Return the displayed part, moved to a newly selected query if that is outside it."""
     size = source.size
     window, previous = whole_window(*size), query
     if memory.has(_PART) and memory.get(_PART)[0] == source.key:
@@ -217,7 +217,7 @@ def _matches(source: Source, query: int | None) -> str:
 
 
 def _hidden_weight(source: Source, heads: Heads, below: float) -> str:
-    """Return in words what fraction of each head's weight is not drawn."""
+    """Return a note on the fraction of each head's weight that is not drawn."""
     if not below:
         return ""
     shares = [source.hidden_shares(head)[THRESHOLDS.index(below)] for head in heads.all]
@@ -242,13 +242,13 @@ def _send(
     window: Window | None,
     below: float,
 ) -> tuple[str, str]:
-    """Send the numbers of the open heads, by block if needed; return the store ids of the arrays."""
-    numbers, pixels, left = [], [], []
+    """Send the numbers of the open heads, in blocks if there is a `window`; return the arrays' store ids."""
+    numbers, pixels, shares = [], [], []
     for head in heads.all:
         if window is None:
             exact = source.rows(head, rows)[:, columns]
-            drawn = faint(exact, source.left(head, rows))
-            left.append(source.left(head, rows))
+            drawn = faint(exact, source.shown_shares(head, rows))
+            shares.append(source.shown_shares(head, rows))
         else:
             exact, drawn = _blocks(source, head, window)
         high = source.high(head)
@@ -265,7 +265,7 @@ def _send(
         numbers.append(exact)
     names = [[heads.layer, head] for head in heads.all]
     facts: dict[str, Any] = {"heads": names, "hidden": source.hidden, "min_kept": MIN_SHOWN_SHARE}
-    arrays = {"values": np.stack(numbers), **({"left": np.stack(left)} if left else {})}
+    arrays = {"values": np.stack(numbers), **({"left": np.stack(shares)} if shares else {})}
     return (
         store.publish(
             "part pixels", {"pixels": np.stack(pixels)}, heads=names, high=[source.high(h) for h in heads.all]
@@ -275,7 +275,7 @@ def _send(
 
 
 def _blocks(source: Source, head: int, window: Window) -> tuple[Floats, Floats]:
-    """Return the strongest number of each block, before and after `faint`."""
+    """Return the number with the largest absolute value in each block, before and after `faint`."""
     rows, columns = window.ranges(*source.size)
     if source.overview and window == whole_window(*source.size):
         return (source.overview(head),) * 2
@@ -285,5 +285,5 @@ def _blocks(source: Source, head: int, window: Window) -> tuple[Floats, Floats]:
         places = range(start, min(start + step, rows.stop))
         numbers = source.rows(head, places)[:, columns.start : columns.stop]
         exact.append(strongest(numbers, window.block))
-        drawn.append(strongest(faint(numbers, source.left(head, places)), window.block))
+        drawn.append(strongest(faint(numbers, source.shown_shares(head, places)), window.block))
     return np.concatenate(exact), np.concatenate(drawn)

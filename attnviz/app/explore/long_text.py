@@ -27,12 +27,12 @@ from attnviz.models.catalogue import Entry
 from attnviz.text import percent, plural
 from attnviz.trace import Floats, Kind
 
-_MAX_ATLAS_WEIGHTS = 2**26  # weights computed for the thumbnails: some seconds on two cores
+_MAX_ATLAS_WEIGHTS = 2**26  # for the thumbnails; computing them takes some seconds on two cores
 _STYLES: dict[str, Literal["lines", "matrix"]] = {"Lines": "lines", "Matrix": "matrix"}
 
 
 class _Thumbnails(NamedTuple):
-    """Thumbnails of all heads, [head, row, column], a fact about each, and the number of queries used."""
+    """Thumbnails of all heads, [head, row, column], their tooltips, and the number of queries used."""
 
     pictures: Levels
     facts: tuple[str, ...]
@@ -67,7 +67,7 @@ def draw(read: ExploreSelection) -> None:
             else:
                 link.choose(QUERY, option(tokens[at]))
 
-        called = lookup.display_name(read.model)
+        model_name = lookup.display_name(read.model)
         long_head.draw(
             _source(read, tokens, layer),
             heads,
@@ -77,9 +77,9 @@ def draw(read: ExploreSelection) -> None:
             None,
             on_pick,
             note="one colour scale for all heads; nothing hidden, merged or rescaled; computed from queries "
-            "and keys, equal to the model’s own weights up to rounding",
-            caption=f"{plural(len(tokens), 'token')} · {called} · head {heads.name} · weights",
-            filename=f"{file_name_of(called)}-layer{layer}-head{head}-{style.lower()}",
+            "and keys, and equal to the model’s own weights except for rounding",
+            caption=f"{plural(len(tokens), 'token')} · {model_name} · head {heads.name} · weights",
+            filename=f"{file_name_of(model_name)}-layer{layer}-head{head}-{style.lower()}",
         )
     with overview:  # last, because it takes some seconds
         _atlas(read, heads, layers, heads_total)
@@ -91,7 +91,7 @@ def draw(read: ExploreSelection) -> None:
 
 
 def _query(tokens: tuple[DisplayToken, ...]) -> int | None:
-    """Return the selected token; None if it is not in this text."""
+    """Return the index of the selected token; None if it is not in this text."""
     chosen = link.current(QUERY)
     number = chosen.split(" ", 1)[0]
     at = int(number) - 1 if number.isdecimal() else -1
@@ -113,7 +113,7 @@ def _source(read: ExploreSelection, tokens: tuple[DisplayToken, ...], layer: int
         unit="percent",
         hidden="",
         rows=lambda head, places: rows_of(block, head - 1, places),
-        left=lambda _head, places: np.ones(len(places), np.float32),
+        shown_shares=lambda _head, places: np.ones(len(places), np.float32),
         high=lambda _head: 1.0,
         hidden_shares=lambda head: _summary(*where, head).hidden,
         overview=lambda head: _summary(*where, head).blocks,
@@ -146,7 +146,7 @@ def _fact(rows: Floats, places: list[int]) -> str:
     before = np.maximum(np.array(places) - 1, 0)
     parts = {
         "to the first token": rows[:, 0].mean(),
-        "to the token before": rows[np.arange(len(rows)), before].mean(),
+        "to the previous token": rows[np.arange(len(rows)), before].mean(),
         "to itself": rows[np.arange(len(rows)), places].mean(),
     }
     return "on average " + ", ".join(f"{percent(float(part))} {name}" for name, part in parts.items())

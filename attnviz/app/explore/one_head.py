@@ -27,10 +27,10 @@ from attnviz.app.saving import file_name_of, with_sentence
 from attnviz.app.state.choices import SUM
 from attnviz.app.traces import EVERYWHERE
 from attnviz.capture.model import ModelInput
-from attnviz.text import isolated
+from attnviz.text import isolated, joined, plural
 from attnviz.widgets.tokens import shown_tokens
 
-_MAX_LISTED = 3  # tokens named in the sentence
+_MAX_LISTED = 3  # tokens in a sentence about a query
 _SCALES: dict[Scale, str] = {
     "shared": "one colour scale for all heads",
     "per head": "each head has its own colour scale",
@@ -57,18 +57,19 @@ def draw(view: View, heads: Heads, tokens: Tokens, display: DisplayOptions, arra
 
 
 def _reach(before: int, after: int) -> str:
-    sides = [f"the {count} {side} it" for count, side in ((before, "before"), (after, "after")) if count]
-    return " and ".join(["itself only" if not sides else "itself", *sides])
+    counts = {"before": before, "after": after}
+    sides = [f"up to {plural(count, 'token')} {side} it" for side, count in counts.items() if count]
+    return joined(["itself", *sides]) if sides else "itself only"
 
 
 def in_words(view: View, heads: Heads, query: int) -> str:
     """Describe a query's row in Markdown: "`it` attends to `dog` **66 %**, `road` **12 %**"."""
     numbers = views.values(view)[heads.layer - 1, heads.head - 1]
-    left = float(views.left(view)[heads.layer - 1, heads.head - 1, query])
+    shown_share = float(views.shown_shares(view)[heads.layer - 1, heads.head - 1, query])
     queries, keys = views.groups(view)
     name = markdown.token(query, queries)
-    entries = hidden_note(left, views.hidden(view))
-    end = f" ({markdown.plain(entries)})." if entries else "."
+    note = hidden_note(shown_share, views.hidden_names(view))
+    end = f" ({markdown.plain(note)})." if note else "."
     where = f"In head {heads.name},"
     if view.stage != WEIGHTS:
         order = np.argsort(-numbers[query], kind="stable")[:_MAX_LISTED]
@@ -85,8 +86,8 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         return f"{name} is in only one of the two sentences."
     moved = changed_keys(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
-    change = f"changes most at {_listed(view, found)}" if found else "has the same values in both sentences"
-    return f"{where} {name} {change}{end}"
+    change = f"change most on {_listed(view, found)}" if found else "are the same in both sentences"
+    return f"{where} the weights of {name} {change}{end}"
 
 
 def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
@@ -94,12 +95,12 @@ def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:
 
 
 def explanation(view: View) -> str:
-    """Return in words how the displayed numbers were computed from the model's."""
+    """Describe how the displayed numbers were computed from the model's numbers."""
     entries = [
         _explanation(view, traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between))
         for given in filter(None, (view.given, view.changed))
     ]
-    # Perhaps only one of the two sentences has pieces to merge.
+    # The explanations differ if only one of the two sentences has pieces to merge.
     whole = (
         entries[0]
         if len(set(entries)) == 1
@@ -112,7 +113,7 @@ def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:
     """Return the explanation for one sentence, with queries and keys from one or two texts."""
     queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation_of_scores
     if view.stage == WEIGHTS:
-        keys = tokens[-1].explanation  # rows are rescaled by the fraction on their shown keys
+        keys = tokens[-1].explanation  # rows are divided by their weight on the shown keys
     return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
 
 
@@ -131,10 +132,10 @@ def _inputs_and_model(view: View) -> str:
 
 
 def _quoted(view: View, given: ModelInput) -> str:
-    """Return the text and a sentence pair's second text, or in decoder attention the decoder's text."""
-    read = traces.trace(view.model, given)
-    target = None if view.kind == "encoder" else read.target
-    texts = (read.text, read.second, target)
+    """Return the quoted text, a pair's second text and, except for encoder attention, the decoder's text."""
+    trace = traces.trace(view.model, given)
+    target = None if view.kind == "encoder" else trace.target
+    texts = (trace.text, trace.second, target)
     return " / ".join(f"“{isolated(_shortened(text))}”" for text in texts if text is not None)
 
 
@@ -143,7 +144,7 @@ def _shortened(text: str) -> str:
 
 
 def file_name(view: View, heads: Heads) -> str:
-    """Return a file name without extension: model, heads, stage."""
+    """Return a file name with the model, the heads, the stage and the options, without extension."""
     parts = [
         *attention.head_prefix(view.model, view.kind).split(),
         f"layer{heads.layer}",
@@ -175,7 +176,7 @@ def _widget(
         tokens.choose(at, to)
 
     key = tokens.pair.key if tokens.pair and tokens.pair.key_is_chosen else None
-    explained = f"{explanation(view)}{faint_note(views.hidden(view))}"
+    explained = f"{explanation(view)}{faint_note(views.hidden_names(view))}"
     texts: dict[str, Any] = {
         "note": f"{_SCALES[view.scale]}; {explained}",
         "caption": caption(view, heads),
@@ -221,7 +222,7 @@ def _widget(
 
 
 def _send(view: View, heads: Heads, combined: Pooled) -> tuple[str, str]:
-    """Send one combined picture of many heads; return the store ids of the arrays."""
+    """Send the combined numbers of several heads; return the store ids of the arrays."""
     names, high = [[heads.layer, 1]], combined.high if view.signed else 1.0
     mask = np.isfinite(combined.values)
     cells = np.where(mask, combined.values, 0)
@@ -234,12 +235,12 @@ def _send(view: View, heads: Heads, combined: Pooled) -> tuple[str, str]:
 
 
 def _heatmap(view: View, heads: Heads) -> None:
-    # Imported on demand: Plotly is 4.7 MB in the browser and takes a second to import.
+    # Imported on demand, because importing Plotly takes a second.
     from attnviz.export.heatmap import config, heatmap, heatmap_alt
 
     queries, keys = ([group.label for group in side] for side in views.groups(view))
     [numbers] = views.readable(view, heads.layer, [heads.head])
-    left = views.left(view)[heads.layer - 1, heads.head - 1]
+    shown_share = views.shown_shares(view)[heads.layer - 1, heads.head - 1]
     drawn = views.drawn(view)
     high = float(drawn.high[heads.layer - 1, heads.head - 1])
     if heads.also:
@@ -252,12 +253,12 @@ def _heatmap(view: View, heads: Heads) -> None:
             kind=drawn.kind,
             unit=view.unit,
             high=high,
-            caption=f"{caption(view, heads)} · {explanation(view)}{faint_note(views.hidden(view))}",
-            left=left,
-            hidden=views.hidden(view),
+            caption=f"{caption(view, heads)} · {explanation(view)}{faint_note(views.hidden_names(view))}",
+            left=shown_share,
+            hidden=views.hidden_names(view),
         ),
         theme="streamlit",
         config=config(with_sentence(file_name(view, heads))),
-        alt=heatmap_alt(numbers, queries, keys, view.unit, left),
+        alt=heatmap_alt(numbers, queries, keys, view.unit, shown_share),
         key="heatmap",
     )

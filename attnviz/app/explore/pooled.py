@@ -1,4 +1,4 @@
-"""One picture of many heads: their mean or maximum, and the range of each number over the heads."""
+"""Several heads combined: their mean or maximum, and the range of each number over the heads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attnviz.trace import Floats
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """The numbers of many heads as one picture.
+    """The combined numbers of several heads.
 
     Attributes:
         values: [shown query, shown key]; NaN where every head is masked.
@@ -37,7 +37,7 @@ class Pooled:
 
 
 def pooled(view: View, heads: Heads, together: Together) -> Pooled:
-    """Return the combined picture of the heads of the open layer, or of all heads."""
+    """Return the combined numbers of the open layer's heads, or of all heads."""
     how: Literal["mean", "max"] = "mean" if together.startswith("Mean") else "max"
     return _pooled(view, heads.layer if together.endswith("layer") else None, how)
 
@@ -46,7 +46,7 @@ def pooled(view: View, heads: Heads, together: Together) -> Pooled:
 def _pooled(view: View, layer: int | None, how: Literal["mean", "max"]) -> Pooled:
     these = slice(None) if layer is None else slice(layer - 1, layer)
     numbers, allowed = views.values(view)[these], views.allowed(view)[these]
-    present = allowed.any(axis=(1, 2))  # not all layers may have weights
+    present = allowed.any(axis=(1, 2))  # some layers may have no weights
     numbers, allowed = numbers[present], allowed[present]
     numbers = np.where(allowed[:, None], numbers, 0).reshape(-1, *numbers.shape[2:])
     reduced = [reduce(numbers, axis=0) for reduce in (np.mean, np.min, np.max)]

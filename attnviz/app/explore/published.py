@@ -16,14 +16,14 @@ from attnviz.app.server.cache import cached
 from attnviz.widgets.arrays import Packed, packed
 
 MAX_BYTES = 144 * MAX_CELLS**2
-"""Maximum size of the levels of all heads: 12 × 12 heads of `MAX_CELLS` tokens."""
+"""Maximum size of the levels of all heads: 12 × 12 heads for a text of `MAX_CELLS` tokens."""
 
 
 @dataclass(frozen=True)
 class PublishedArrays:
     """Store ids of the levels and of the exact values.
 
-    For texts of more than `MAX_CELLS` tokens, these are thumbnails; `long_head` sends the open heads.
+    For more than `MAX_CELLS` tokens, only thumbnails are sent here; `long_head` sends the open heads.
     """
 
     pixels: str
@@ -37,10 +37,10 @@ def send(view: View, heads: Heads) -> PublishedArrays:
 
 
 def _pixels(view: View, heads: Heads) -> str:
-    """Send the levels of all heads; for long texts, of the open heads and thumbnails of all."""
+    """Send the levels of all heads, or of the open heads if all are too many; for long texts, thumbnails."""
     levels = views.drawn(view).levels
     if max(levels.shape[2:]) > MAX_CELLS:
-        return store.publish("pixels", {"thumbnails": views.small(view)})
+        return store.publish("pixels", {"thumbnails": views.atlas_thumbnails(view)})
     all_fit = levels.size <= MAX_BYTES
     return store.send(
         "pixels", _packed(view, () if all_fit else tuple((heads.layer, head) for head in heads.all))
@@ -49,13 +49,13 @@ def _pixels(view: View, heads: Heads) -> str:
 
 @cached()
 def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
-    """Return the levels of these heads (from 1) with thumbnails of all; without heads, the levels of all."""
+    """Return the levels of these heads (from 1) and thumbnails of all; if `heads` is empty, all levels."""
     picture = views.drawn(view)
     levels = picture.levels
     selected = [(layer - 1, head - 1) for layer, head in heads] or list(np.ndindex(levels.shape[:2]))
     arrays = {"pixels": np.stack([levels[layer, head] for layer, head in selected])}
-    if heads:  # without this, the atlas computes thumbnails from the levels of all heads
-        arrays["thumbnails"] = views.small(view)
+    if heads:  # otherwise the browser computes the thumbnails from the levels
+        arrays["thumbnails"] = views.atlas_thumbnails(view)
     facts = {
         "heads": [[layer + 1, head + 1] for layer, head in selected],
         "high": [float(picture.high[layer, head]) for layer, head in selected],
@@ -65,13 +65,12 @@ def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
 
 def _exact(view: View, heads: Heads) -> str:
     """Publish the exact numbers of the open heads and the shown fraction of each row; return the store id."""
-    # A masked cell is NaN.
     numbers = views.readable(view, heads.layer, heads.all)
-    left = views.left(view)[heads.layer - 1, [head - 1 for head in heads.all]]
+    shown_share = views.shown_shares(view)[heads.layer - 1, [head - 1 for head in heads.all]]
     return store.publish(
         "exact",
-        {"values": numbers, "left": left},
+        {"values": numbers, "left": shown_share},
         heads=[[heads.layer, head] for head in heads.all],
-        hidden=views.hidden(view),
+        hidden=views.hidden_names(view),
         min_kept=MIN_SHOWN_SHARE,
     )

@@ -14,7 +14,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Trace
 
-CHANGE = "change"
+CHANGE = "difference"
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class ExploreSelection:
     Attributes:
         model: The model.
         kind: Kind of attention.
-        given: The input; in a comparison, the first.
+        given: The input; in a comparison, the first one.
         changed: The second input of a comparison; None if only one is shown.
-        pair: Both inputs if there are two to compare, whichever is shown.
+        pair: Both inputs to compare, even if only one is shown; None without a second input.
         long: True if there are too many weights to store; see `traces.long_trace`.
     """
 
@@ -49,9 +49,9 @@ class ExploreSelection:
 
 
 def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSelection:
-    """Run the model and let the visitor select the input to show; stop with a message if it fails.
+    """Run the model and let the visitor select the input to show; stop the page if the model fails.
 
-    The select between two inputs is drawn in `switch`.
+    The widget that switches between two inputs is drawn in `switch`.
     """
     model, given, other = sentences.model, sentences.given, sentences.other
     try:
@@ -62,7 +62,7 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSel
     except AttnvizError as error:
         stop(error)
     if other is None or not _readable(model, other):
-        SHOW.forget()  # else a copied link would have a parameter without a widget
+        SHOW.forget()  # otherwise a copied link would have a parameter without a widget
         return ExploreSelection(model, kind, given)
     labels = sentence_labels(given.text, other.text)
     with switch:
@@ -81,18 +81,18 @@ def sentence_labels(text: str, other: str) -> tuple[str, str]:
     pairs = [(a, b) for a, b in zip(words, other_words, strict=False) if a != b]
     if len(words) == len(other_words) and len(pairs) == 1:
         first, second = pairs[0]
-        # A label is Markdown and part of the link: plain words only.
+        # A label is shown as Markdown and written to the link, so only plain words are used.
         if first.isalnum() and second.isalnum() and CHANGE not in (first, second):
             return first, second
     return "first", "second"
 
 
 def _readable(model: Entry, other: ModelInput) -> bool:
-    """Return whether the model can read the sentence to compare with; if not, show the reason."""
+    """Return whether the model can read the sentence to compare with; if not, show a warning."""
     try:
         traces.trace(model, other)
     except AttnvizError as error:
         quoted = markdown.code(other.text[:60])
-        st.warning(f"The sentence to compare with, {quoted}: {markdown.plain(str(error))}")
+        st.warning(f"Cannot compare with {quoted}: {markdown.plain(str(error))}")
         return False
     return True

@@ -36,15 +36,15 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
             f"CSV of head {heads.name}",
             lambda: csv_of(view, heads),
             f"{with_sentence(file_name(view, replace(heads, also=())))}.csv",
-            "The displayed numbers of the open head, with descriptive columns.",
+            "The displayed numbers of the open head, with columns that describe them.",
         )
         save_file(
             "All heads (NPZ)",
             lambda: npz_of(traces.trace(view.model, view.given)),
             f"{with_sentence(file_name_of(lookup.display_name(view.model)))}.npz",
             f"Every {'weight' if alone else 'query, key, value and weight'} of "
-            f"{'this' if view.changed is None else 'the first'} sentence, nothing hidden, merged or "
-            "rescaled. Load it in Python with numpy.load.",
+            f"{'this' if view.changed is None else 'the first'} sentence, not hidden, merged or "
+            "rescaled. Load the file in Python with numpy.load.",
         )
         _offer_report(view, heads, query)
 
@@ -61,7 +61,7 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
         "Report (HTML)",
         lambda: report_of(view, heads, query),
         f"{with_sentence(file_name_of(lookup.display_name(view.model)))}.html",
-        "One file with every head, to open, mail or print without this server or a network.",
+        "One file with every head. It opens without this server and without a network.",
     )
 
 
@@ -69,16 +69,16 @@ def csv_of(view: View, heads: Heads) -> str:
     """Return the shown numbers of the open head as CSV."""
     queries, keys = views.groups(view)
     [numbers] = views.readable(view, heads.layer, [heads.head])
-    left = views.left(view)[heads.layer - 1, heads.head - 1] if views.hidden(view) else None
+    share = views.shown_shares(view)[heads.layer - 1, heads.head - 1] if views.hidden_names(view) else None
     given = view.changed or view.given
-    read = traces.trace(view.model, given)
+    trace = traces.trace(view.model, given)
     return head_table(
         numbers,
         queries,
         keys,
-        text=read.text,
-        second=read.second,
-        target=read.target,
+        text=trace.text,
+        second=trace.second,
+        target=trace.target,
         compared_with=traces.trace(view.model, view.given).text if view.changed else None,
         model=lookup.display_name(view.model),
         attention=attention.head_prefix(view.model, view.kind).strip() or None,
@@ -86,10 +86,10 @@ def csv_of(view: View, heads: Heads) -> str:
         head=heads.head - 1,
         stage=view.stage,
         explanation=explanation(view),
-        generated=read.text[len(given.text) :] if read.written and read.target is None else None,
+        generated=trace.text[len(given.text) :] if trace.written and trace.target is None else None,
         sampling=_in_words(given.writing) if given.writing else None,
-        left=left,
-        hidden=views.hidden(view),
+        left=share,
+        hidden=views.hidden_names(view),
     )
 
 
@@ -102,7 +102,7 @@ def _in_words(writing: Writing) -> str:
 
 
 def report_of(view: View, heads: Heads, query: int | None) -> str:
-    """Return an HTML report with all heads, open at the current head.
+    """Return an HTML report of all heads that first shows the open head.
 
     `query`: Index of the selected query among the shown tokens; None for all.
     """
@@ -116,12 +116,12 @@ def report_of(view: View, heads: Heads, query: int | None) -> str:
 
 
 def _traces(view: View) -> list[Trace]:
-    """Return the shown traces: in a comparison, both."""
+    """Return the shown trace, or both traces of a comparison."""
     return [traces.trace(view.model, given) for given in (view.given, view.changed) if given is not None]
 
 
 def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
-    """Draw the links; the tools accept only a single text."""
+    """Draw the links to the tools, which accept only a single text."""
     if view.given != ModelInput(view.given.text):
         return
     parameters = [

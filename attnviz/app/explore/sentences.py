@@ -15,10 +15,10 @@ from attnviz.app.controls import (
     build_sentence,
     buttons,
     describe,
-    edited,
     is_unset,
     offer_own_model,
     reading_model,
+    remember_emptied,
 )
 from attnviz.app.examples import Example, example_of, examples_of
 from attnviz.app.page import stop
@@ -31,14 +31,14 @@ from attnviz.models.catalogue import Entry
 
 COMPARE = "Compare with"
 TOGETHER = "Read together with"
-DECODER = "The decoder reads"
+DECODER = "Decoder’s text"
 
 _TYPED = "the visitor typed the second text"
 _PREVIOUS_TEXT = "previous first text"
 _PLACEHOLDERS = {
     COMPARE: ONE_CHANGED,
-    TOGETHER: "a second sentence, read together with the first",
-    DECODER: "empty: the model writes it",
+    TOGETHER: "a second sentence; the model reads both together",
+    DECODER: "if empty, the model writes it",
 }
 
 
@@ -83,7 +83,7 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
     title = markdown.plain(model.title)
     beside.purpose.markdown(f"**Attention** in {title}: which word attends to which.", width="content")
     if is_unset(TEXT, OTHER):
-        # Set rather than declared as defaults: links omit defaults, but must contain the sentence.
+        # Not declared as the default, because links omit defaults, but must contain the sentence.
         _show(examples_of(model, together=False)[0])
     with sentence:
         text = TEXT.draw("Sentence", on_change=_edited, args=(model, TEXT))
@@ -133,12 +133,12 @@ def _role() -> str:
 
 
 def _choose_role(entry: Entry) -> None:
-    """Draw the select for the use of the second box if the model supports several."""
+    """Draw the uses of the second box if the model supports several."""
     roles = _roles(entry)
     if len(roles) == 1:
-        SECOND_BOX.forget()  # the previous model's use
+        SECOND_BOX.forget()  # selected for the previous model
     else:
-        SECOND_BOX.select("The second box is for", roles, on_change=_change_role, args=(entry,))
+        SECOND_BOX.select("Use of the second text box", roles, on_change=_change_role, args=(entry,))
 
 
 def _second_box(entry: Entry) -> tuple[str, Text, str]:
@@ -168,7 +168,7 @@ def _memory_key(box: Text) -> str:
 
 
 def _last_text(box: Text) -> str:
-    """Return the text of a box, or its last text if it is hidden."""
+    """Return the text of a box; for a hidden box, its last text."""
     return box.get(str(memory.get(_memory_key(box), "")))
 
 
@@ -200,11 +200,11 @@ def _edited(model: Entry, box: Text) -> None:
     _clear_unmatched_example(model)
     TEXT.keep()
     second.keep()
-    edited(TEXT, second)
+    remember_emptied(TEXT, second)
 
 
 def _clear_unmatched_example(model: Entry) -> None:
-    """Clear the second text if it comes from an example and differs from the first in length."""
+    """Clear the second text if it comes from an example but has a different number of words."""
     text, other = TEXT.get(""), OTHER.get("")
     offered = examples_of(model, together=False)
     from_example = any(other in (example.text, example.other) for example in offered)
@@ -214,7 +214,7 @@ def _clear_unmatched_example(model: Entry) -> None:
 
 
 def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
-    """Draw the generation options if the model can write; return them, or None if it only reads.
+    """Draw the generation options if the model can write; return them, or None to generate nothing.
 
     `typed`: True if the visitor typed the text of an encoder–decoder's decoder.
     """
@@ -227,7 +227,7 @@ def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
             st.markdown("**Generate**", width="content")
             tokens = WRITE.draw("Tokens to write", label_visibility="collapsed", width=150)
             st.markdown(f"tokens, at most {MAX_NEW_TOKENS}", width="content")
-        with st.popover("How it chooses"):
+        with st.popover("Sampling"):
             writing = sampling_options(tokens)
     if not tokens or (not continues and not writing.temperature):
         return None  # an encoder–decoder takes the most probable token each time by default
@@ -241,11 +241,11 @@ def sampling_options(tokens: int) -> Writing:
         help="Divides the logits before the softmax. 0: always the most probable token. "
         "1: the model's own probabilities. Larger: more random.",
     )
-    top_k = TOP_K.draw("Top k (0: off)", help="Only this many of the most probable tokens can be sampled.")
+    top_k = TOP_K.draw("Top k (0: off)", help="Sample only from this many of the most probable tokens.")
     top_p = TOP_P.draw(
         "Top p (1: off)",
-        help="After Temperature and Top k, only the smallest set of most probable tokens with at least this "
-        "total probability can be sampled.",
+        help="After Temperature and Top k, sample only from the smallest set of the most probable tokens "
+        "with at least this total probability.",
     )
     seed = SEED.draw("Seed", help="The same seed samples the same tokens.")
     if not temperature:

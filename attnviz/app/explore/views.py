@@ -43,12 +43,12 @@ class View:
     Attributes:
         model: The model.
         kind: "encoder", "decoder" or "cross".
-        given: The input; in a comparison, the first.
+        given: The input; in a comparison, the first one.
         changed: The second input of a comparison, or None.
         stage: A name in `analysis.stages.STAGES`.
         scale: "shared" or "per head".
         hide, merge: Hide special tokens; merge word pieces.
-        between: A key of `BETWEEN`.
+        between: A key of `traces.BETWEEN`.
     """
 
     model: Entry
@@ -63,7 +63,7 @@ class View:
 
     @property
     def signed(self) -> bool:
-        """True where numbers can be negative: scores, and every change."""
+        """True if numbers can be negative: for scores and for changes."""
         return self.changed is not None or self.stage != WEIGHTS
 
     @property
@@ -81,7 +81,7 @@ def values(view: View) -> Floats:
 
 
 @cached()
-def left(view: View) -> Floats:
+def shown_shares(view: View) -> Floats:
     """Return the shown fraction of each row, [layer, head, shown query]; 1 where nothing is rescaled.
 
     In a comparison, the smaller of the two fractions.
@@ -98,7 +98,7 @@ def left(view: View) -> Floats:
     return np.fmin(grid.place_rows(of(view.given), "first"), grid.place_rows(of(view.changed), "second"))
 
 
-def hidden(view: View) -> str:
+def hidden_names(view: View) -> str:
     """Return the names of the hidden tokens: "[CLS] and [SEP]"; "" where nothing is rescaled."""
     return _shown(view, view.given)[-1].hidden if view.stage == WEIGHTS else ""
 
@@ -133,12 +133,12 @@ def drawn(view: View) -> Picture:
     """Return a view's numbers as levels for the browser, [layer, head, shown query, shown key]."""
     draw = diverging if view.signed else sequential
     seen = mask(view)
-    return draw(faint(values(view), left(view)), view.scale, None if seen is None else seen[:, None])
+    return draw(faint(values(view), shown_shares(view)), view.scale, None if seen is None else seen[:, None])
 
 
 @cached()
-def small(view: View) -> Levels:
-    """Return thumbnails of all heads, uint8 [layer × head, size, size]; only long texts need it."""
+def atlas_thumbnails(view: View) -> Levels:
+    """Return thumbnails of all heads, uint8 [layer × head, size, size]; used only for long texts."""
     picture = drawn(view)
     return thumbnails(picture.levels.reshape(-1, *picture.levels.shape[2:]), picture.kind)
 
@@ -180,7 +180,7 @@ def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
 
 @cached()
 def facts(view: View) -> tuple[str, ...]:
-    """Return a sentence for each head, [layer × head]: its main attention, or its largest change."""
+    """Return a short description of each head, [layer × head]: its main attention, or its largest change."""
     without_weights, (_, heads, *_) = dict(view.model.without_weights), values(view).shape
     return tuple(
         fact if (name := without_weights.get(at // heads)) is None else f"{name}, no attention weights"
@@ -192,16 +192,16 @@ def _facts(view: View) -> tuple[str, ...]:
     if view.changed is not None:
         grid = comparison(view)
         return tuple(
-            f"changes most where {query} attends to {key}, {formatted(view, move)}"
+            f"largest change: {query} → {key}, {formatted(view, move)}"
             for query, key, move in largest_changes(grid.values, grid.queries, grid.keys)
         )
     tokens = _shown(view, view.given)
-    left = (
+    shares = (
         shown_share(traces.model_weights(view.model, view.given, view.kind), *tokens)
-        if tokens[-1].hides
+        if tokens[-1].has_hidden
         else None
     )
-    described = describe(weights(view, view.given), *tokens, left=left)
+    described = describe(weights(view, view.given), *tokens, left=shares)
     # These are averages over all tokens; a single token may attend elsewhere.
     return tuple(f"on average {fact}" for fact in described)
 
@@ -224,7 +224,7 @@ def formatted(view: View, number: float) -> str:
 
 
 def weights(view: View, given: ModelInput) -> Floats:
-    """Return the weights of an input, also at other stages, [layer, head, shown query, shown key]."""
+    """Return the weights of an input, at any stage of the view, [layer, head, shown query, shown key]."""
     return traces.weights(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 
@@ -245,7 +245,7 @@ def _shown(view: View, given: ModelInput) -> tuple[DisplayTokens, ...]:
 def _values(view: View, given: ModelInput) -> Floats:
     if view.stage == WEIGHTS:
         return weights(view, given)
-    read = traces.trace(view.model, given)
-    scores = [at_stage(block, view.stage) for block in read.of_kind(view.kind)]
-    every = traces.stack_layers(read, view.kind, scores, -np.inf)
+    trace = traces.trace(view.model, given)
+    scores = [at_stage(block, view.stage) for block in trace.of_kind(view.kind)]
+    every = traces.stack_layers(trace, view.kind, scores, -np.inf)
     return shown_scores(every, *_shown(view, given))

@@ -1,4 +1,4 @@
-"""The arithmetic of one weight: query and key vector, their dot product, the scale, and the row's softmax."""
+"""The arithmetic of one weight: query and key vectors, dot product, scale, and softmax of the row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     """Draw the arithmetic of the weight between the selected tokens; in a comparison, for both sentences."""
     if tokens.pair is None:
         st.header("Why this number?", anchor=False)
-        st.markdown("Choose a query token to see the arithmetic of its numbers.")
+        st.markdown("Choose a query token to see how its weights are computed.")
         return
     if view.changed is None:
         _draw_arithmetic(view, heads, tokens.pair, view.given)
@@ -66,5 +66,5 @@ def _draw_arithmetic(view: View, heads: Heads, pair: Pair, given: ModelInput) ->
 
 
 def _sign(shown: DisplayTokens, token: Token) -> str:
-    """Return the mark of the token's sentence in a sentence pair, where both may contain the same word."""
+    """Return the mark of the token's sentence in a pair, which distinguishes equal words; else ""."""
     return "" if shown.second is None else SENTENCES[token.sentence]

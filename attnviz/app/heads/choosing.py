@@ -37,7 +37,7 @@ class HeadSelection:
 
 @dataclass(frozen=True)
 class QueryInHead(HeadSelection):
-    """A head with the model's input.
+    """A head, an input of the model, and one of its query tokens.
 
     Attributes:
         given: Input of the model.
@@ -89,8 +89,8 @@ def sentence(entry: Entry, label: str = "Sentence", *, alone: bool = True) -> st
     Args:
         entry: The model.
         label: Label of the box.
-        alone: True if the page has no second sentence. Changing the sentence then also clears the stored
-            second sentence, which belonged to the previous one.
+        alone: True if the page has no second sentence. A changed sentence then clears the second sentence
+            that other pages stored for the previous one.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: the model cannot read the text.
@@ -121,15 +121,15 @@ def partner(entry: Entry, text: str) -> str:
     return ({second: first for first, second in pairs.items()} | pairs).get(text, "")
 
 
-def head(entry: Entry, of_kind: Kind) -> tuple[int, int]:
+def head(entry: Entry, kind: Kind) -> tuple[int, int]:
     """Draw the choice of a layer and a head; return both, from 0."""
-    layer, head = controls.head(entry.layers_of(of_kind), entry.heads, introduction(entry).head or (1, 1))
+    layer, head = controls.head(entry.layers_of(kind), entry.heads, introduction(entry).head or (1, 1))
     return controls.with_weights(entry, layer), head
 
 
 def groups(
-    entry: Entry, given: ModelInput, of_kind: Kind
+    entry: Entry, given: ModelInput, kind: Kind
 ) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ...]]:
     """Return the labelled groups of the input's tokens: queries and keys."""
-    shown = traces.shown(entry, given, of_kind, False, False)
+    shown = traces.shown(entry, given, kind, False, False)
     return shown[0].groups, shown[-1].groups

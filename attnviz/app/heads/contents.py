@@ -52,6 +52,6 @@ def draw() -> None:
     """Draw the tools, each with the question that it answers."""
     st.markdown(
         "One example proves little. These tools test heads on many sentences, or examine one sentence "
-        "further: your sentence, model and head are kept."
+        "in detail: your sentence, model and head are kept."
     )
     cards.draw(TOOLS)

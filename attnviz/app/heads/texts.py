@@ -1,4 +1,4 @@
-"""The input for testing heads: the visitor's sentence, or many sentences."""
+"""Examples for testing heads: the bundled ones, or those that the visitor pastes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from attnviz.text import plural
 BUNDLED, PASTED = SOURCES = ("Bundled", "Paste")
 
 MAX_LINES = 10_000
-"""Maximum number of sentences of a text on this page; the command line has no maximum."""
+"""Default maximum number of lines of a pasted text; the command line has no maximum."""
 
 _PRIVACY_NOTE = (
     ":small[The server keeps your text in memory for a while, never on disk. Links do not contain it: "
-    "anyone who opens your link enters their own text.]"
+    "anyone who opens your link must enter their own text.]"
 )
 
 
@@ -35,7 +35,7 @@ def corpus(
         max_lines: Maximum number of lines of a pasted text.
 
     Raises:
-        AttnvizError: the file is not a text, or is too long.
+        AttnvizError: the text has too many lines.
     """
     if source == PASTED:
         return _pasted(examples, initial, max_lines)

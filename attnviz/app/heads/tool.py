@@ -17,7 +17,7 @@ from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
 
 @contextmanager
 def tool(name: str) -> Iterator[None]:
-    """Draw the frame of the tool of this name around its sections.
+    """Draw the frame of a tool's page around its sections.
 
     An `AttnvizError` inside ends the sections with a message; the frame stays.
     """

@@ -148,7 +148,7 @@ def examples(
 
 
 def changes(box: Several, text: str, label: str, **look: Any) -> list[str]:
-    """Draw the box for edits of a model, as text; a new sentence starts without edits.
+    """Draw the box for edits, which are text; a new sentence starts without edits.
 
     `look` is passed to `st.multiselect`.
     """

@@ -36,7 +36,7 @@ VARIANTS = tuple(name for name in catalogue.names() if name.startswith(catalogue
 def english() -> str:
     """Draw the text box for the English sentence and its examples; return the sentence.
 
-    An unknown word stops the page with an error and the vocabulary; the typed text is kept.
+    An unknown word stops the page with an error and the vocabulary; the box keeps its text.
     """
 
     def build(pick: Callable[[str], None]) -> None:
@@ -44,7 +44,7 @@ def english() -> str:
             SHARED.label("build"),
             icon=":material/casino:",
             type="tertiary",
-            on_click=lambda: pick(random_sentence(Random())),  # noqa: S311 - sentences are no secret
+            on_click=lambda: pick(random_sentence(Random())),  # noqa: S311 - sentences are not secret
         )
         known_words()
 
@@ -63,7 +63,7 @@ def random_sentence(rng: Random) -> str:
 
 def choose_variant() -> str:
     """Draw the choice of a trained translator, with its description; return its catalogue name."""
-    # Titles as options, without a format function, because the link contains the displayed option.
+    # The options are titles, without a format function, because the link contains the displayed option.
     entries = {catalogue.entry(name).title: catalogue.entry(name) for name in VARIANTS}
     descriptions = "\n\n".join(
         f"**{markdown.plain(title)}.** {markdown.plain(entry.description)}"

@@ -66,10 +66,10 @@ class LessonPage:
     def predict(self, *, of_sentence: bool = True, **values: object) -> None:
         """Draw the question, or the teacher's own question instead.
 
-        With fewer than two different options, no question is drawn.
+        The lesson's question is omitted if it has fewer than two different options.
 
         Args:
-            of_sentence: True if the question is about the page's sentence, which rooms then show.
+            of_sentence: True if the question is about the page's sentence; rooms then show the sentence.
             values: Values for the parts "predict" and "answer".
         """
         question = self.document.predict(**values)
@@ -136,14 +136,14 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
             st.html(_STYLE)
             st.markdown(texts.question)
             yield _containers(texts)
-    except StopException:  # invalid input: the links still work
+    except StopException:  # the input is invalid, but the links still work
         _related_links(number)
         raise
     _related_links(number)
 
 
 def _language(name: str) -> str:
-    """Return the language that the visitor chose, or the browser's if the lesson is translated into it."""
+    """Return the chosen language, or the browser's; English if the lesson is not translated into it."""
     chosen = link.current(LANGUAGE) or (st.context.locale or ENGLISH).split("-")[0].lower()
     return chosen if chosen in languages(name) else ENGLISH
 
@@ -196,7 +196,7 @@ def _page_link(number: int, label: str, key: str, **look: Any) -> None:
 
 
 def _explore_parameters(lesson: Lesson) -> list[tuple[str, str]]:
-    """Return the URL parameters of this page that Explore has too."""
+    """Return the URL parameters of this page that Explore also has."""
     if lesson.sentence != TEXT:  # another model's layers, heads and words
         return [(TEXT.name, text) for _, text in link.parameters(lesson.sentence)]
     return link.parameters(TEXT, LAYER, HEAD, QUERY)

@@ -32,7 +32,7 @@ class HeldOut:
         shipped: True if these are the bundled weights.
         head: Encoder head that attends from "it" to its referent most often, such as "2-1".
         pronoun: Fraction in which the correct one of *il* and *elle* is more probable.
-        exact: Fraction of fully correct translations, by the new element of the sentence.
+        exact: Fraction of fully correct translations, by the word combination that is new to the model.
         subject, object: Fraction in which that head attends to the referent, by its role.
         ablated, ablated_rest: Fraction with a correct pronoun, and with a correct rest of the translation, if
             the row of "it" in that head is ablated.

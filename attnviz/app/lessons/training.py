@@ -49,7 +49,7 @@ def train(training: Training) -> Iterator[Progress[TrainingState]]:
     """Train in a separate process, which ends when this iterator is closed or this process ends.
 
     Yields:
-        The state, initially at step 0, and again every `_POLL_SECONDS` without news.
+        The state: at step 0, after each line of output, and after `_POLL_SECONDS` without one.
 
     Raises:
         AttnvizError: the process failed; the message contains its last output.

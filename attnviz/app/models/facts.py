@@ -27,7 +27,7 @@ def listed(entry: Entry) -> str:
         "Shape": shape(entry),
         "Size": f"{_size(entry) or 'not counted'}; models can take up to {in_bytes(limits.max_bytes())} here",
         "Reads": _reads(entry),
-        "Can do": can,
+        "What it does": can,
         "Files": _origin(entry),
     }
     return "\n".join(f"- **{name}:** {words}" for name, words in parts.items())
@@ -41,13 +41,13 @@ def shape(entry: Entry) -> str:
 
 def abilities(entry: Entry) -> tuple[str, ...]:
     """Return the tasks that the model supports."""
-    translates = bool(entry.reads and entry.layers and entry.decoder_layers and not entry.pairs)
+    translates = bool(entry.is_text_model and entry.layers and entry.decoder_layers and not entry.pairs)
     parts = (
         (translates, "turns one text into another"),
-        (entry.reads and entry.expects == "next" and not translates, "continues texts"),
+        (entry.is_text_model and entry.expects == "next" and not translates, "continues texts"),
         (entry.expects == "masked", "predicts masked tokens"),
         (entry.pairs, "reads two sentences together"),
-        (entry.sees, "reads pictures"),
+        (entry.is_vision_model, "reads pictures"),
     )
     return tuple(words for can, words in parts if can)
 
@@ -77,7 +77,7 @@ def _size(entry: Entry) -> str:
 
 def _reads(entry: Entry) -> str:
     inputs = "pictures with a text, up to" if entry.images else "texts of up to"
-    shown = f"{'a picture as' if entry.sees else inputs} {entry.token_limit:,} tokens"
+    shown = f"{'a picture as' if entry.is_vision_model else inputs} {entry.token_limit:,} tokens"
     if entry.window is None or entry.window >= entry.token_limit:
         return shown
     return f"{shown}, with an attention window of {entry.window:,} tokens"
@@ -86,20 +86,16 @@ def _reads(entry: Entry) -> str:
 def _origin(entry: Entry) -> str:
     match entry.origin:
         case Package(requirement=requirement):
-            return f"come with attnviz, in the package {markdown.code(requirement)}"
+            return f"included in attnviz, in the package {markdown.code(requirement)}"
         case Trained():
-            return "come with attnviz, and were trained for it"
+            return "included in attnviz, and trained for it"
         case Downloaded(folder=folder, repository=repository, commit=commit):
-            source = (
-                f"came from Hugging Face: {markdown.code(repository)}, revision {markdown.code(commit[:12])}"
-            )
-            return f"{source}, in {markdown.code(str(folder))}"
+            source = f"{markdown.code(repository)}, revision {markdown.code(commit[:12])}"
+            return f"downloaded from Hugging Face: {source}, in {markdown.code(str(folder))}"
         case Borrowed():
-            return "are those of an object in memory"
+            return "none, the model is an object in memory"
         case Folder(folder=folder):
-            return f"are read from {markdown.code(str(folder))}"
+            return f"in {markdown.code(str(folder))}"
         case Hub(repository=repository, commit=commit, size=size):
-            return (
-                f"are downloaded from Hugging Face, {in_bytes(size)}: {markdown.code(repository)}, revision "
-                f"{markdown.code(commit[:12])}"
-            )
+            source = f"{markdown.code(repository)}, revision {markdown.code(commit[:12])}"
+            return f"to be downloaded from Hugging Face, {in_bytes(size)}: {source}"

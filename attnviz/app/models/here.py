@@ -16,16 +16,16 @@ from attnviz.models import allowed
 from attnviz.models.catalogue import Entry
 from attnviz.models.families import REFUSED
 
-_IN_A_ROW = 2
+_PER_ROW = 2
 
 
 def draw() -> None:
     """Draw every model that the visitor can open."""
     opened = allowed.opened()
-    names = sorted(allowed.names(), key=lambda name: name not in opened)  # models that this visitor opened
-    for first in range(0, len(names), _IN_A_ROW):
-        row = names[first : first + _IN_A_ROW]
-        for column, name in zip(st.columns(_IN_A_ROW), row, strict=False):
+    names = sorted(allowed.names(), key=lambda name: name not in opened)  # the visitor's own first
+    for first in range(0, len(names), _PER_ROW):
+        row = names[first : first + _PER_ROW]
+        for column, name in zip(st.columns(_PER_ROW), row, strict=False):
             with column.container(border=True, height="stretch"):
                 _draw(name)
 
@@ -46,7 +46,7 @@ def _draw(name: str) -> None:
 
 
 def _problem(name: str, error: AttnvizError) -> str:
-    """Return why a model cannot be used; on a public server, without file paths."""
+    """Return the reason why a model cannot be used; on a public server, without file paths."""
     if allowed.may_open():
         return str(error)
     logging.getLogger(__name__).warning("%s cannot be used: %s", name, error)
@@ -54,8 +54,8 @@ def _problem(name: str, error: AttnvizError) -> str:
 
 
 def explore_with(entry: Entry) -> None:
-    """Draw the link that opens a model on its page."""
-    page = "explore" if entry.reads else "images"
+    """Draw the link that opens a model on Explore or, if it reads only images, on Images."""
+    page = "explore" if entry.is_text_model else "images"
     st.page_link(
         f"pages/{page}.py",
         label="Explore with it",
@@ -76,15 +76,15 @@ def operator_note() -> None:
 def families() -> None:
     """Draw the supported and the refused families."""
     st.markdown(
-        "When a model is opened, its weights are compared with those that transformers itself computes for a "
-        "short text. A model's files must be **safetensors** (pickle files can run code and are never read), "
-        "with a `config.json` and, for texts, a tokenizer with token offsets, such as one with a "
-        "`tokenizer.json`. A model that needs its own code is refused."
+        "When a model is opened, its attention weights for a short text are compared with those that "
+        "transformers itself computes. A model's files must be **safetensors** (pickle files can run code "
+        "and are never read), with a `config.json` and, for texts, a tokenizer with token offsets, such as "
+        "one with a `tokenizer.json`. A model that needs code of its own is refused."
     )
     st.markdown(
-        "If the two differ by more than rounding, or queries, keys and values cannot be recorded, only the "
-        "weights that transformers returns are shown. A model for which transformers returns no weights is "
-        "refused."
+        "If they differ by more than rounding errors, or queries, keys and values cannot be recorded, only "
+        "the weights that transformers returns are shown. A model for which transformers returns no weights "
+        "is refused."
     )
     with st.expander("Refused families, and why"):
         st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in REFUSED.items()))

@@ -23,12 +23,12 @@ _PROBLEM_SECONDS = 300.0  # validity of an error: a lookup may wait for a networ
 _LOADING = "The model is loading. This page continues automatically …"
 
 
-def _until(key: Hashable, result: Entry | AttnvizError, now: float) -> float:  # noqa: ARG001 - for cachetools
+def _expiry(key: Hashable, result: Entry | AttnvizError, now: float) -> float:  # noqa: ARG001 - for cachetools
     return now + (_FRESH_SECONDS if isinstance(result, Entry) else _PROBLEM_SECONDS)
 
 
-@cachetools.cached(cachetools.TLRUCache(256, _until, time.monotonic), condition=threading.Condition())
-def _resolve(model: str, target: str) -> Entry | AttnvizError:  # noqa: ARG001 - the same name may mean another model
+@cachetools.cached(cachetools.TLRUCache(256, _expiry, time.monotonic), condition=threading.Condition())
+def _resolve(model: str, target: str) -> Entry | AttnvizError:  # noqa: ARG001 - part of the cache key
     try:
         return resolve.entry(model)
     except AttnvizError as error:
@@ -41,13 +41,13 @@ def clear() -> None:
 
 
 def entry_or_error(model: str) -> Entry | AttnvizError:
-    """Return a model's entry, or why it cannot be used; refreshed after some seconds."""
+    """Return a model's entry, or the error that explains why it is unusable; refreshed after some seconds."""
     try:
         result = _resolve(model, allowed.target(model))
-        if isinstance(result, AttnvizError) and loading.is_loaded(model):  # it was opened meanwhile
+        if isinstance(result, AttnvizError) and loading.is_loaded(model):  # it has been opened since
             clear()
             result = _resolve(model, allowed.target(model))
-    except AttnvizError as error:  # it is not on the operator's list
+    except AttnvizError as error:  # the model is not on the operator's list
         return error
     return result
 
@@ -97,7 +97,7 @@ def mask_token(model: Entry) -> str | None:
 
 
 def loaded_model(model: Entry) -> Model:
-    """Return the loaded model; the page shows progress.
+    """Return the loaded model; the page shows a spinner while it loads.
 
     Raises:
         AttnvizError: its files are missing or damaged.

@@ -26,8 +26,8 @@ _MAX_LENGTH = 1000  # characters; ids and paths are shorter
 _MAX_SENT = 10_000  # the browser ignores longer input, and the page keeps the previous text
 _HELP = (
     "A **folder** on the machine that runs attnviz, as saved by `save_pretrained`, or the **id** of a model "
-    "on Hugging Face, optionally followed by @ and a revision. It runs in float32 unless the name ends in "
-    "`#bfloat16` or `#float16`. *Inspect* reads no weights; *Open* loads them into memory."
+    "on Hugging Face, optionally followed by @ and a revision. The model runs in float32 unless its name "
+    "ends in `#bfloat16` or `#float16`. *Inspect* reads no weights; *Open* loads them into memory."
 )
 _INSPECTION = "inspection of the visitor's own model"
 
@@ -47,7 +47,7 @@ def choose() -> None:
         st.form("inspection", border=False),
         st.container(horizontal=True, vertical_alignment="bottom"),
     ):
-        typed = resolve.pasted(
+        typed = resolve.clean_name(
             OWN_NAME.draw(
                 "Your own model: a folder, or an id on Hugging Face",
                 max_chars=_MAX_SENT,
@@ -94,7 +94,7 @@ def _draw_inspection(inspection: ModelInspection) -> None:
         if job.running:
             show_job(job, _status, key="opening", starts=False, button="")
         elif job.finished or loading.is_loaded(entry.name):
-            st.success("It is open.", icon=":material/check:")
+            st.success("The model is open.", icon=":material/check:")
             explore_with(entry)
         else:
             if job.problem:

@@ -1,1 +1,1 @@
-"""The server around the app: serving, cache, jobs, security headers, and the patches of Streamlit."""
+"""The server of the app: routes, cache, jobs, security headers, and patches of Streamlit."""

@@ -52,7 +52,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _lan_address() -> str | None:
-    """Return this machine's address in its network, without sending a packet."""
+    """Return this machine's address in the local network, without sending a packet."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # a reserved address (RFC 5737)

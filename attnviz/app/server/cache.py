@@ -1,8 +1,8 @@
 """The server's cache of computed values, shared by all visitors and limited in bytes.
 
-Arguments of cached functions are short texts, numbers, flags, entries of models, and tuples or frozen
-dataclasses of them, never arrays. If a model's files change, it has a new entry, and its values are
-recomputed. Values are read-only.
+Arguments of cached functions are short texts, numbers, flags, model entries, and tuples or frozen
+dataclasses of these, never arrays. If a model's files change, it has a new entry, and its values are
+computed again. Values must not be modified.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def size() -> int:
 
 
 def clear() -> None:
-    """Remove all values, and the cached facts about models."""
+    """Remove all values, and the cached data about models."""
     with _changed:
         _cache.clear()
     lookup.clear()

@@ -1,4 +1,4 @@
-"""The initial HTML of each page: Streamlit's, with our titles and descriptions for link previews."""
+"""The initial HTML of each page: Streamlit's, with the page's title and a description for link previews."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _with_title(index: str, title: str) -> str:
         f'<meta property="og:title" content="{name}" />'
         f'<meta property="og:description" content="{escape(_DESCRIPTION)}" />'
     )
-    # The font loads when it is needed: preloaded, it would delay the scripts on a slow network.
+    # Preloading the font would delay the scripts on a slow network; it loads when it is needed.
     without_font = re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*>', "", index)
     return re.sub("<title>.*?</title>", metadata, without_font, count=1)
 

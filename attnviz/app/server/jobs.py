@@ -1,4 +1,4 @@
-"""Long computations of pages: they run in a thread pool, report progress and can be stopped."""
+"""Long computations for pages: they run in a thread pool, report progress and can be stopped."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ MAX_JOBS = 16
 """Maximum number of stored jobs that are not running."""
 
 UNWATCHED_SECONDS = 90.0
-"""Time for which a job continues unless a page shows it; browsers update a hidden page once a minute."""
+"""Time for which a job continues while no page shows it; browsers update a hidden page once a minute."""
 
-_UNEXPECTED = "The computation failed for an unexpected reason. The log of this server has the details."
+_UNEXPECTED = "The computation failed for an unexpected reason. The server’s log has the details."
 
 _pool = ThreadPoolExecutor(MAX_RUNNING, "job")
 
@@ -36,8 +36,8 @@ class JobStopped(Exception):
 class Job(Generic[Found]):
     """One long computation, shared by all pages that show it; its methods are thread-safe.
 
-    It ends early when it is stopped, with the results so far, or when no page has shown it for
-    `UNWATCHED_SECONDS`; `start` then begins again.
+    It ends early if it is stopped, with the results so far, or if no page has shown it for
+    `UNWATCHED_SECONDS`, without results. `start` then runs it from the beginning.
 
     Args:
         steps: Starts the computation.
@@ -79,7 +79,7 @@ class Job(Generic[Found]):
         self._seen = time.monotonic()
 
     def start(self) -> None:
-        """Run from the beginning, unless it runs or has finished."""
+        """Run from the beginning, unless the job is running or has finished."""
         self.watch()
         with self._lock:
             if not self.running and not self.finished:
@@ -95,7 +95,7 @@ class Job(Generic[Found]):
             self._run.cancel()
 
     def report(self, progress: Progress[Found]) -> None:
-        """Report progress, also within a step.
+        """Record progress; can also be called within a step.
 
         Raises:
             JobStopped: the job should stop; the step must not catch it.
@@ -135,10 +135,10 @@ class Jobs:
     def find(
         self, key: Hashable, steps: Callable[[], Iterator[Progress[Found]]], *, replace: bool = False
     ) -> Job[Found]:
-        """Return the job with this key, without starting it.
+        """Return the job with this key; create it if necessary, but do not start it.
 
         Args:
-            key: Identifies the computation with all its arguments; for a long text, by its hash.
+            key: Identifies the computation and all its arguments; contains the hash of a long text.
             steps: Starts the computation.
             replace: Replace a job that is not running.
         """

@@ -24,7 +24,7 @@ def apply() -> None:
     """
     form = os.environ.get(SETTING, "text")
     if form not in ("text", "json"):
-        raise WrongSetting(f"{SETTING} should be text or json, and is “{form}”.")
+        raise WrongSetting(f"{SETTING} must be text or json, not “{form}”.")
     for name in ("streamlit.web.server.starlette.starlette_websocket", "streamlit.error_util"):
         logging.getLogger(name).addFilter(_shorten)
     if form == "json":
@@ -37,7 +37,7 @@ def apply() -> None:
 
 
 def _shorten(record: logging.LogRecord) -> bool:
-    """Omit the traceback of an invalid client message, or of a widget's value that no browser sends."""
+    """Omit the traceback of an invalid client message, or of a widget value that no browser sends."""
     if record.exc_info and (fault := record.exc_info[1]):
         frames = traceback.extract_tb(fault.__traceback__)
         if isinstance(fault, DecodeError) or "on_script_will_rerun" in [frame.name for frame in frames]:
@@ -48,9 +48,9 @@ def _shorten(record: logging.LogRecord) -> bool:
 def line(record: logging.LogRecord) -> str:
     """Format a record as one JSON object on one line.
 
-    Includes an exception's type and traceback, but not its message, which can quote visitors' input. The same
-    holds for arguments of other libraries' messages, so only the first line of their template is written
-    (asyncio includes an exception's message in the second).
+    Includes an exception's type and traceback, but not its message, which can quote visitors' input.
+    Arguments of other libraries' messages can quote it too, so only the first line of their template is
+    written (asyncio includes an exception's message in the second).
     """
     is_own = record.name.partition(".")[0] == "attnviz"
     entry: dict[str, Any] = {

@@ -11,8 +11,10 @@ from attnviz.app.server import visitor
 
 _SECONDS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30)
 
-RERUNS = Histogram("attnviz_rerun_seconds", "Script run of a page or a fragment.", buckets=_SECONDS)
-FORWARDS = Histogram("attnviz_forward_seconds", "Forward pass for a visitor's text.", buckets=_SECONDS)
+RERUNS = Histogram("attnviz_rerun_seconds", "Duration of script runs.", buckets=_SECONDS)
+FORWARDS = Histogram(
+    "attnviz_forward_seconds", "Duration of forward passes for visitors’ texts.", buckets=_SECONDS
+)
 
 
 def start(sizes: Mapping[str, tuple[str, Callable[[], float]]]) -> None:

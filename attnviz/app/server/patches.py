@@ -25,10 +25,10 @@ def apply() -> None:
     # no page. `st.navigation` sets this attribute too, but only after that visitor's first run has begun.
     PagesManager.uses_pages_directory = False
     # Before Streamlit refuses a websocket with a foreign `Origin`, it requests the server's address from an
-    # outside host. The event loop waits for the answer: 5 to 20 s without a network.
+    # external host. The event loop waits for the answer: 5 to 20 s without a network.
     net_util.get_external_ip = _unknown
     # Streamlit keeps every file that a browser sends until the session ends, under a name that the browser
-    # chooses, so that a program could fill the server's memory.
+    # chooses, so a client could fill the server's memory.
     MemoryUploadedFileManager.add_file = _add_bounded  # type: ignore[method-assign]  # replaced on purpose
     # A link with an infinite number (`?layer=inf`) stops the page with an OverflowError.
     NumberInputSerde.deserialize = _finite  # type: ignore[method-assign]  # replaced on purpose

@@ -1,4 +1,4 @@
-"""Security headers of every response, and rejection of malformed requests."""
+"""Security headers for every response, and rejection of malformed requests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def frame_ancestors() -> str:
     sites = os.environ.get(SETTING, "").split()
     if not all(map(_SITE.fullmatch, sites)):
         raise WrongSetting(
-            f"{SETTING} should be sites, separated by spaces, for example "
+            f"{SETTING} must be a list of sites, separated by spaces, for example "
             f"{SETTING}='https://lms.school.example https://blog.example'."
         )
     return " ".join(dict.fromkeys(["'self'", *sites]))

@@ -1,4 +1,4 @@
-"""The server around the app: the same for `streamlit run app.py`, `make app` and `attnviz app`."""
+"""Set up the server in the same way for `streamlit run app.py`, `make app` and `attnviz app`."""
 
 from __future__ import annotations
 

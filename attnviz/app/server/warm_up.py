@@ -14,7 +14,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models import allowed, catalogue, resolve
 
 # While a model reads one visitor's text, half of the cores remain free for all other pages. More than two
-# threads would wait for each other. Torch reads the variable when it is first imported, which is later.
+# threads would wait for each other. Torch reads the variable when it is first imported, after this module.
 os.environ.setdefault("OMP_NUM_THREADS", str(min(2, max(1, (os.cpu_count() or 1) // 2))))
 
 _SENTENCE = "The dog is tired."
@@ -52,10 +52,10 @@ def model(entry: catalogue.Entry) -> Model:
 
 
 def tune_garbage_collector() -> None:
-    """Freeze loaded objects for the garbage collector, and collect evicted models.
+    """Exclude loaded objects from garbage collection, and collect evicted models.
 
-    With torch and transformers loaded, a collection takes about 260 ms, and almost no time once they are
-    frozen. An evicted model must be unfrozen to be collected.
+    With torch and transformers loaded, a collection takes about 260 ms, and almost no time once their objects
+    are frozen. An evicted model must be unfrozen to be collected.
     """
     gc.unfreeze()
     gc.collect()
@@ -66,7 +66,7 @@ def _warm_up() -> None:
     try:
         first, *_ = listed = allowed.names()
         model(loading.downloaded(first))
-        if resolve.entry(first).reads:
+        if resolve.entry(first).is_text_model:
             loading.trace(first, ModelInput(_SENTENCE))
         for name in catalogue.names():
             if name in listed:

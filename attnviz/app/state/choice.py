@@ -1,4 +1,4 @@
-"""Types of link parameters, each with the widget that draws it and corrects invalid values."""
+"""Types of link parameters, with methods that draw their widgets and correct invalid values."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Choice(Generic[Value]):
     Attributes:
         name: Name of the parameter, and key of the widget.
         pages: Pages that have it.
-        always: Include it in links even at its default, which can differ elsewhere.
-        carried: A link between pages can set it even though both pages have a widget for it.
+        always: Include it in links even at its default, because the default can differ elsewhere.
+        carried: A link between pages can set it even if both pages have a widget for it.
         copied: Include it in "Copy link".
     """
 
@@ -55,12 +55,12 @@ class Choice(Generic[Value]):
             self.set(memory.get(self.name))
 
     def follow(self, default: Value) -> None:
-        """Replace the previous default with this one, before the widget is drawn; keep any other value."""
+        """Before the widget is drawn, replace the previous default with this one; keep any other value."""
         default_key = f"{self.name} began at"
         before = memory.get(default_key, default)
         if self.is_set and before != default:
             value = self.get(before)
-            # The browser omitted the old default from the link, and must include a value that is kept.
+            # Set even a value that is kept, so that the link includes it: the old default was omitted.
             self.set(default if value == before else value)
         memory.put(default_key, default)
 
@@ -69,7 +69,7 @@ class Choice(Generic[Value]):
         memory.forget(self.name)
 
     def written(self) -> list[str]:
-        """Return the value in the form of a link."""
+        """Return the value as the texts that a link contains."""
         value = memory.get(self.name)
         if isinstance(value, list):
             return [str(item) for item in value]
@@ -78,7 +78,7 @@ class Choice(Generic[Value]):
         return [] if value is None else [str(value)]
 
     def parse(self, values: Sequence[str]) -> Any:
-        """Parse the value of a link.
+        """Parse the texts that a link contains.
 
         Raises:
             ValueError: the value is invalid.
@@ -94,7 +94,7 @@ class Choice(Generic[Value]):
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Choice[str]):
-    """Any text."""
+    """A text."""
 
     def draw(self, label: str, default: str = "", **kwargs: Any) -> str:
         """Draw the box; `kwargs` are passed to `st.text_input`."""
@@ -106,7 +106,7 @@ class Number(Choice[int]):
     """An integer.
 
     Attributes:
-        minimum, maximum, default: Bounds and default, unless `draw` has other arguments.
+        minimum, maximum, default: Bounds and default, unless `draw` receives others.
         capped: Clip a number that is too large, instead of using the default.
     """
 
@@ -131,9 +131,9 @@ class Number(Choice[int]):
 
         Args:
             label: Label of the box.
-            maximum: Largest number; None for the attribute's.
+            maximum: Largest number; None for the attribute `maximum`.
             default: Initial value, and value of an empty box or, unless `capped`, of a number that is too
-                large; None for the attribute's.
+                large; None for the attribute `default`.
             omit_default: Omit the default from links.
             kwargs: Arguments of `st.number_input`.
         """
@@ -187,7 +187,7 @@ class OneOf(Choice[Any]):
         return int(values[-1]) if self.numbers else values[-1]
 
     def segments(self, label: str, options: Sequence[Option], default: Option | None = None) -> Option:
-        """Draw all options side by side; None as the default selects the first one."""
+        """Draw all options side by side; the default None selects the first one."""
         first = self._corrected(options, default)
         chosen: Option | None = st.segmented_control(
             label,
@@ -251,7 +251,7 @@ class OneOf(Choice[Any]):
         return chosen
 
     def _read_from_url(self, options: Sequence[str]) -> None:
-        """Read the value from the URL, in which a bound widget would write the texts, not the values."""
+        """Read the value from the URL; a widget bound to the URL would write the labels, not the values."""
         context = get_script_run_ctx()
         went_back = context is not None and context.is_history_navigation
         requested = st.query_params.get(self.name)
@@ -313,25 +313,25 @@ class Token(Choice[str]):
         """Choose this token."""
         self.set(option(group))
 
-    def draw(self, label: str, options: Sequence[str], default: str, of: object) -> str:
+    def draw(self, label: str, options: Sequence[str], default: str, scope: object) -> str:
         """Draw a menu of tokens; the chosen position stays the same if only labels change.
 
         Args:
             label: Label of the menu.
             options: Number and label of each token, "11 it", in order.
             default: One of the options.
-            of: Identifies the text; in the same text, a token with a new label is found by its number.
+            scope: Identifies the text; if it is the same, a token with a new label is found by its number.
         """
         text_key, default_key = f"{self.name} was chosen in", f"{self.name} began at"
         chosen = memory.get(self.name)
         if self.is_set and chosen not in options:
-            number = str(chosen).split(" ", 1)[0] if memory.get(text_key) == of else None
+            number = str(chosen).split(" ", 1)[0] if memory.get(text_key) == scope else None
             same_number = [each for each in options if each.split(" ", 1)[0] == number]
             self.set(same_number[0] if same_number else default)
         elif self.is_set and memory.get(default_key, default) != default:
-            # The browser omitted the old default from the link, and must now include the value.
+            # Set the value again, so that the link includes it: the old default was omitted.
             self.set(chosen)
-        memory.put(text_key, of)
+        memory.put(text_key, scope)
         memory.put(default_key, default)
         at = options.index(default)
         return str(st.selectbox(label, options, at, key=self.name, bind="query-params"))

@@ -1,4 +1,4 @@
-"""All link parameters, declared once: name, type, and the pages that have it."""
+"""All link parameters: the name, type and pages of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The link's parameters: read when a page begins, compared with the shown values at its end."""
+"""Read the link's parameters when a page begins, and report invalid ones when it ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOTICE = "invalid parameters of the link"
 
 
 def page() -> str:
-    """Return the name of the current page; "" outside of any."""
+    """Return the name of the current page; "" if there is none."""
     return str(memory.get(_PAGE, ""))
 
 
@@ -58,13 +58,13 @@ def requested(choice: Choice[Any]) -> list[str]:
     return values
 
 
-def named(choice: Choice[Any]) -> bool:
+def contains(choice: Choice[Any]) -> bool:
     """Return whether the link that opened the session, or that led to this page, has this parameter."""
     return bool(requested(choice)) or choice.name in st.query_params
 
 
 def current(choice: Choice[Any]) -> str:
-    """Return the text of a box, or the link's value before it is drawn; "" for none."""
+    """Return the text of a box, or the link's value before the box is drawn; "" for none."""
     if choice.is_set:
         return str(choice.get("") or "")
     return "".join([*requested(choice), *in_address(choice)][-1:])
@@ -130,7 +130,7 @@ def drop_unused(*, undrawn: bool) -> None:
 
 
 def postpone() -> None:
-    """Do not report parameters without a widget yet; the widget may be drawn later."""
+    """Do not report parameters without a widget in this run; the widget may be drawn later."""
     for name, choice in of_page(page()).items():
         if not choice.is_set:
             memory.get(_REQUESTED, {}).pop(name, None)
@@ -151,9 +151,9 @@ def notices() -> list[str]:
 
 
 def _go_back() -> None:
-    """After the Back button, remove values that are missing in the page's earlier URL.
+    """After the Back button, remove values that are missing from the URL of the page.
 
-    Streamlit does so for one run only, and a page may start another before everything is drawn.
+    Streamlit does so only in the first run, and a page may rerun before it has drawn everything.
     """
     context = get_script_run_ctx()
     if context and context.is_history_navigation:

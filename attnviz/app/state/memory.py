@@ -12,9 +12,9 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException
 
 STALE_SECONDS = 2.0
-"""Time after drawing a selection in which widgets can still send the previous values."""
+"""Time after a selection is drawn in which widgets can still send older values."""
 
-_PICKED = "what was picked"
+_PICKED = "picked values"
 
 
 def get(name: str, default: Any = None) -> Any:
@@ -44,7 +44,7 @@ def received(widget: str, trigger: str) -> Any:
 
 @dataclass
 class _Picked:
-    """Selected values, the previous values, by name, and the time when the page was drawn."""
+    """Values selected in a picture and previous values, by name, and the time when the page was drawn."""
 
     before: dict[str, Any]
     now: dict[str, Any]
@@ -62,7 +62,7 @@ def keep_picked() -> None:
     """Restore selected values that an older message has overwritten.
 
     During a computation the page polls every second and sends the values of all widgets, which are the
-    previous ones until it has drawn the selection. Call this before those widgets are drawn.
+    old ones until it has drawn the selection. Call this function before those widgets are drawn.
     """
     picked: _Picked | None = get(_PICKED)
     if picked is None or (picked.drawn is not None and time.monotonic() - picked.drawn >= STALE_SECONDS):
@@ -74,7 +74,7 @@ def keep_picked() -> None:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Record when the page, including the selection, has been drawn inside this context.
+    """Record the time when the page, including the selection, has been drawn inside this context.
 
     On a busy server, drawing the page can take longer than `STALE_SECONDS`.
     """

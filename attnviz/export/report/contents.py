@@ -23,21 +23,21 @@ from attnviz.widgets.tokens import shown_tokens
 _MAX_QUOTED = 40  # characters
 
 MAX_WEIGHTS = 5_000_000
-"""Maximum number of weights in a report, in all layers, heads and kinds of attention; about 25 MB."""
+"""Maximum number of weights in a report, over all layers, heads and kinds of attention; about 25 MB."""
 
-Facts = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Contents:
-    """The data of a page with one or several traces.
+    """The data of a page with one or more traces.
 
     Attributes:
-        readings: JSON values, one object per trace.
-        numbers: Gzipped float32: weights (NaN where masked), and divisors of rescaled rows.
+        traces: One JSON object per trace.
+        numbers: Gzipped float32 values: weights (NaN where masked), and divisors of rescaled rows.
     """
 
-    readings: list[Facts]
+    traces: list[JsonObject]
     numbers: bytes
 
 
@@ -49,8 +49,8 @@ def contents(
     """Return the data that a page needs to show these traces.
 
     Args:
-        shown: Matrices to show instead of all matrices of a single trace.
-        minus: Trace that was subtracted from the single trace.
+        shown: Matrices to show; None for all matrices of each trace.
+        minus: Trace that was subtracted from the only trace.
 
     Raises:
         AttnvizError: there is no trace, or there are too many weights for one file.
@@ -62,18 +62,18 @@ def contents(
     for trace in traces:
         refuse_selected(trace)
     numbers = bytearray()
-    readings = [
-        _reading(trace, shown or [matrices(trace, kind) for kind in kinds_of(trace)], numbers)
+    objects = [
+        _trace_object(trace, shown or [matrices(trace, kind) for kind in kinds_of(trace)], numbers)
         for trace in traces
     ]
     if minus:
-        reading, [text] = readings[0], traces
-        reading["difference"] = named_difference(text, minus)
-        reading["texts"] += [
-            each | {"name": "minus the same of"} for each in _texts(minus) if each not in reading["texts"]
+        first, [trace] = objects[0], traces
+        first["difference"] = difference_name(trace, minus)
+        first["texts"] += [
+            each | {"name": "minus the weights for"} for each in _texts(minus) if each not in first["texts"]
         ]
     # No time stamp: the same trace gives the same file.
-    return Contents(readings, gzip.compress(bytes(numbers), 6, mtime=0))
+    return Contents(objects, gzip.compress(bytes(numbers), 6, mtime=0))
 
 
 def kinds_of(trace: Trace) -> list[Kind]:
@@ -83,7 +83,7 @@ def kinds_of(trace: Trace) -> list[Kind]:
 
 
 def check_size(traces: Sequence[Trace], instead: str = "save the numbers as NPZ") -> None:
-    """Raise an error early if there are too many weights for one file.
+    """Raise if there are too many weights for one file.
 
     Args:
         instead: Alternative to shortening the text, for the error message.
@@ -98,18 +98,18 @@ def check_size(traces: Sequence[Trace], instead: str = "save the numbers as NPZ"
         # The number of weights grows with the square of the text's length.
         max_tokens = int(longest * (MAX_WEIGHTS / count) ** 0.5)
         raise AttnvizError(
-            f"The file would contain {count:,} weights; the maximum of a report is {MAX_WEIGHTS:,}. "
+            f"The file would contain {count:,} weights; a report can have at most {MAX_WEIGHTS:,}. "
             f"Shorten the text from {longest:,} tokens to about {max_tokens:,}, or {instead}."
         )
 
 
-def named(model: str) -> str:
-    """Return the displayed name of a model; for a folder, the name without its path."""
+def display_name(model: str) -> str:
+    """Return a model's name for display; for a folder, without its path."""
     path = Path(model)
     return path.name if path.is_absolute() or model.startswith((".", "~")) else model
 
 
-def named_difference(trace: Trace, minus: Trace) -> str:
+def difference_name(trace: Trace, minus: Trace) -> str:
     """Return the name of a difference, such as "minilm “… narrow.” − minilm “… tired.”"."""
     words = [f"{each.text} {each.second or ''} {each.target or ''}".split() for each in (trace, minus)]
     start = _num_common(*words)
@@ -119,7 +119,8 @@ def named_difference(trace: Trace, minus: Trace) -> str:
         differs = shorten(" ".join(text[start : len(text) - end]), _MAX_QUOTED, placeholder=" …")
         quoted = f"“{'… ' if start else ''}{isolated(differs)}{' …' if end else ''}”"
         edits = f"with {', '.join(each.edits)}" if each.edits else ""
-        return " ".join(filter(None, (named(each.model), quoted if words[0] != words[1] else "", edits)))
+        parts = (display_name(each.model), quoted if words[0] != words[1] else "", edits)
+        return " ".join(filter(None, parts))
 
     return in_order(side(trace, words[0]), " − ", side(minus, words[1]))
 
@@ -130,17 +131,17 @@ def _num_common(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _add(numbers: bytearray, array: Floats) -> int:
-    """Append an array as float32; return its offset, in numbers."""
+    """Append an array as float32; return its offset in float32 values."""
     start = len(numbers) // 4
     numbers += array.astype("<f4").tobytes()
     return start
 
 
-def _reading(trace: Trace, shown: Sequence[Matrices | LargestWeights], numbers: bytearray) -> Facts:
+def _trace_object(trace: Trace, shown: Sequence[Matrices | LargestWeights], numbers: bytearray) -> JsonObject:
     return {
-        "model": named(trace.model),
-        "given": all(block.weights_alone for block in trace.blocks),
-        "names_kinds": trace.target is not None,
+        "model": display_name(trace.model),
+        "weights_only": all(block.weights_alone for block in trace.blocks),
+        "show_kind": trace.target is not None,
         "texts": _texts(trace),
         "edits": list(trace.edits),
         "difference": "",
@@ -156,16 +157,16 @@ def without_vision(trace: Trace) -> Trace:
     return replace(trace, blocks=tuple(block for block in trace.blocks if block.kind != "vision"))
 
 
-def _pictures(trace: Trace, of: Matrices | LargestWeights, numbers: bytearray) -> list[Facts]:
+def _pictures(trace: Trace, shown: Matrices | LargestWeights, numbers: bytearray) -> list[JsonObject]:
     """Return the pictures of a trace: the patches of each view, and the words' attention to them.
 
-    In cross-attention, the positions of patches count on from those of the words.
+    In cross-attention, patches are numbered after the words.
 
     Args:
-        of: Shown attention to patches; if it is pooled, so is the returned attention.
+        shown: Attention to patches; if it is pooled, the returned attention is pooled too.
     """
-    token_view = of.token_views["plain"] if isinstance(of, Matrices) and of.heading else None
-    blocks, across = trace.of_kind(of.kind), of.kind == "cross"
+    token_view = shown.token_views["plain"] if isinstance(shown, Matrices) and shown.heading else None
+    blocks, across = trace.of_kind(shown.kind), shown.kind == "cross"
     query_tokens, key_tokens = blocks[0].query_tokens, blocks[0].key_tokens
     first = len(query_tokens) if across else 0  # position of the first patch
     views: dict[tuple[int, int], dict[Patch, int]] = defaultdict(dict)
@@ -179,28 +180,28 @@ def _pictures(trace: Trace, of: Matrices | LargestWeights, numbers: bytearray) -
     }
     found = []
     for (picture, _), patches in sorted(views.items()):
-        in_order = sorted(patches)
-        read = [*([] if across else words), *(patches[patch] for patch in in_order)]
-        places = [*words, *(first + patches[patch] for patch in in_order)]
-        if token_view and isinstance(of, Matrices):
+        ordered = sorted(patches)
+        read = [*([] if across else words), *(patches[patch] for patch in ordered)]
+        places = [*words, *(first + patches[patch] for patch in ordered)]
+        if token_view and isinstance(shown, Matrices):
             queries, keys = (
                 [at for place in each if (at := side.index_of(place)) is not None]
                 for side, each in ((token_view.queries, words), (token_view.keys, read))
             )
-            rows = of.values[..., queries, :][..., keys]
+            rows = shown.values[..., queries, :][..., keys]
         else:
             heads = [[block.rows(head, words)[:, read] for head in range(block.shape[0])] for block in blocks]
             rows = np.array(heads)
         if across:  # words do not attend to words
             rows = np.pad(rows, [(0, 0)] * 3 + [(len(words), 0)], constant_values=np.nan)
-        lefts, tops, rights, bottoms = zip(*(patch.box for patch in in_order), strict=True)
+        lefts, tops, rights, bottoms = zip(*(patch.box for patch in ordered), strict=True)
         found.append(
             {
-                "kind": of.kind,
+                "kind": shown.kind,
                 "src": f"data:image/png;base64,{base64.b64encode(trace.pictures[picture]).decode()}",
                 "box": [min(lefts), min(tops), max(rights), max(bottoms)],
-                "rows": 1 + in_order[-1].row,
-                "columns": 1 + in_order[-1].column,
+                "rows": 1 + ordered[-1].row,
+                "columns": 1 + ordered[-1].column,
                 "places": places,
                 "weights": _add(numbers, rows),  # [layer, head, word, place]
                 "names": [*words.values()],
@@ -209,9 +210,9 @@ def _pictures(trace: Trace, of: Matrices | LargestWeights, numbers: bytearray) -
     return found
 
 
-def _texts(trace: Trace) -> list[Facts]:
+def _texts(trace: Trace) -> list[JsonObject]:
     """Return each text that the model read, split into its typed and generated parts."""
-    all_texts = {"": trace.text, "read together with": trace.second, "the decoder reads": trace.target}
+    all_texts = {"": trace.text, "second text": trace.second, "decoder text": trace.target}
     texts = [text for text in all_texts.values() if text is not None]
     names = [name for name, text in all_texts.items() if text is not None]
     typed = [len(text) for text in texts]
@@ -226,39 +227,41 @@ def _texts(trace: Trace) -> list[Facts]:
     ]
 
 
-def _kind(of: Matrices | LargestWeights, numbers: bytearray) -> Facts:
+def _kind(shown: Matrices | LargestWeights, numbers: bytearray) -> JsonObject:
     """Return the data of one kind of attention: its weights, and its shown tokens."""
-    if isinstance(of, LargestWeights):
-        return _largest(of, numbers)
+    if isinstance(shown, LargestWeights):
+        return _largest(shown, numbers)
     return {
-        "kind": of.kind,
-        "layers": list(of.layers),
-        "heads": of.values.shape[1],
-        "size": of.values.shape[2:],
+        "kind": shown.kind,
+        "layers": list(shown.layers),
+        "heads": shown.values.shape[1],
+        "size": shown.values.shape[2:],
         "top": None,
-        "weights": _add(numbers, np.where(of.mask[:, None], of.values, np.nan)),
-        "spread": None if of.spread is None else [_add(numbers, each) for each in of.spread],
-        "heading": of.heading,
-        "signed": of.signed,
-        "high": of.high,
+        "weights": _add(numbers, np.where(shown.mask[:, None], shown.values, np.nan)),
+        "spread": None if shown.spread is None else [_add(numbers, each) for each in shown.spread],
+        "heading": shown.heading,
+        "signed": shown.signed,
+        "high": shown.high,
         "token_views": {
-            name: _token_view(token_view, numbers) for name, token_view in of.token_views.items()
+            name: _token_view(token_view, numbers) for name, token_view in shown.token_views.items()
         },
     }
 
 
-def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
+def _largest(shown: LargestWeights, numbers: bytearray) -> JsonObject:
     """Return the data of one layer of a long text: its largest weights and its blocks."""
-    keys, weights = (np.stack([getattr(top, name) for top in of.top]) for name in ("keys", "weights"))
+    keys, weights = (np.stack([getattr(top, name) for top in shown.top]) for name in ("keys", "weights"))
     blocks, hidden = (
-        np.stack([getattr(each, name) for each in of.summaries]) for name in ("blocks", "hidden")
+        np.stack([getattr(each, name) for each in shown.summaries]) for name in ("blocks", "hidden")
     )
-    size = len(of.queries), len(of.keys)
-    token_view = TokenView(of.queries, of.keys, range(size[0]), range(size[1]), None, (), of.explanation)
+    size = len(shown.queries), len(shown.keys)
+    token_view = TokenView(
+        shown.queries, shown.keys, range(size[0]), range(size[1]), None, (), shown.explanation
+    )
     return {
-        "kind": of.kind,
-        "layers": [of.layer],
-        "heads": len(of.top),
+        "kind": shown.kind,
+        "layers": [shown.layer],
+        "heads": len(shown.top),
         "size": size,
         "top": {
             "count": keys.shape[2],
@@ -266,7 +269,7 @@ def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
             "weights": _add(numbers, weights),
             "blocks": _add(numbers, blocks),
             "hidden": _add(numbers, hidden),
-            "causal": of.kind == "decoder",
+            "causal": shown.kind == "decoder",
         },
         "weights": 0,
         "spread": None,
@@ -277,7 +280,7 @@ def _largest(of: LargestWeights, numbers: bytearray) -> Facts:
     }
 
 
-def _token_view(token_view: TokenView, numbers: bytearray) -> Facts:
+def _token_view(token_view: TokenView, numbers: bytearray) -> JsonObject:
     return {
         "queries": shown_tokens(token_view.queries.groups),
         "keys": shown_tokens(token_view.keys.groups),

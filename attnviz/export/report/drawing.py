@@ -1,4 +1,4 @@
-"""Pictures as shapes, and as SVG without scripts or external resources."""
+"""Drawings made of shapes, and their SVG without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attnviz.export.report.page import STYLE, Theme
 
 
 class Colours(NamedTuple):
-    """Colours of a picture, as "#rrggbb"."""
+    """Colours of a drawing, as "#rrggbb"."""
 
     paper: str
     text: str
@@ -48,7 +48,7 @@ class Line(NamedTuple):
     rises: bool | None = None
 
     def colour(self, colours: Colours) -> str:
-        """Colour of a weight, an increase or a decrease."""
+        """Return the colour of a weight, an increase or a decrease."""
         return colours.ink if self.rises is None else colours.above if self.rises else colours.below
 
     @property
@@ -68,7 +68,7 @@ class Cells(NamedTuple):
     signed: bool = False
 
     def pixels(self, colours: Colours) -> NDArray[np.uint8]:
-        """Return [row, column, RGB], enlarged here, because many programs blur enlarged pictures."""
+        """Return [row, column, RGB], enlarged here because many programs blur images when enlarging."""
         paper, ink, below, above = (
             np.frombuffer(bytes.fromhex(colour[1:]), np.uint8).astype(float)
             for colour in (colours.paper, colours.ink, colours.below, colours.above)
@@ -98,7 +98,7 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture as shapes.
+    """A drawing made of shapes.
 
     Attributes:
         width, height: Size in pixels.
@@ -168,7 +168,7 @@ def _png(pixels: NDArray[np.uint8]) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
     height, width, _ = pixels.shape
-    rows = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))  # each row begins with its filter, none
+    rows = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))  # filter type 0 (none) before each row
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     compressed = zlib.compress(rows.tobytes(), 9)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", compressed) + chunk(b"IEND", b"")

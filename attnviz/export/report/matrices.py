@@ -1,4 +1,4 @@
-"""The matrices of a page: of a trace, of a difference of two traces, or of pooled heads."""
+"""The matrices of a page: of a trace, of the difference of two traces, or of pooled heads."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from attnviz.text import plural, signed_percent
 from attnviz.trace import Difference, Floats, Kind, Mask, Top, Trace
 
 MAX_LARGEST = 2**22
-"""Maximum number of stored weights of a layer of a long text; 17 MB."""
+"""Maximum number of values (keys and weights) stored for one layer of a long text; 17 MB."""
 
 MAX_TOP = 32
 """Maximum number of stored weights per query of a long text."""
 
 Pool = Literal["mean", "max"]
-"""Pooling of the weights of several heads."""
+"""Statistic that combines the weights of several heads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class TokenView:
         rows, columns: Indices of these tokens in the matrices.
         left: [layer, head, shown query], divisors of the rows; None without rescaling.
         facts: Description of each head, layer by layer.
-        explanation: Description of how the numbers were computed.
+        explanation: How the numbers were computed.
     """
 
     queries: DisplayTokens
@@ -74,7 +74,7 @@ class Matrices:
         mask: [layer, query, key], True where a weight is not masked.
         token_views: "plain" for all tokens and, if special tokens can be hidden, "hidden" for the others.
         signed: True for differences, from −`high` to `high`.
-        heading: Title of the picture, if it does not show a single head.
+        heading: Title of a picture of pooled heads; "" for single heads.
         spread: Minimum and maximum of the values pooled into each number; None if not pooled.
     """
 
@@ -115,7 +115,7 @@ def matrices(trace: Trace, kind: Kind, words: bool = False) -> Matrices:
     stack, mask = trace.stack(kind), np.stack([block.mask for block in blocks])
     plain = queries_and_keys(trace, kind, merge_words=words)
     tokens, hidden = {"plain": plain}, _without_special(trace, kind, words)
-    if any(side.hides for side in hidden):
+    if any(side.has_hidden for side in hidden):
         tokens["hidden"] = hidden
     return Matrices(
         kind,
@@ -155,7 +155,7 @@ class LargestWeights:
 
 
 def largest_weights(trace: Trace, kind: Kind, layer: int) -> LargestWeights:
-    """Return the largest weights of a layer, at most `MAX_LARGEST`; the layer counts from 0."""
+    """Return the largest weights of a layer, from 0, in at most `MAX_LARGEST` numbers."""
     block, tokens = trace.block(kind, layer), queries_and_keys(trace, kind)
     heads, queries, _ = block.shape
     count = min(MAX_TOP, max(1, MAX_LARGEST // (2 * heads * queries)))
@@ -181,7 +181,7 @@ def _without_special(trace: Trace, kind: Kind, words: bool) -> tuple[DisplayToke
 
 def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
     queries, keys = _queries_and_keys(tokens)
-    left = shown_share(stack, queries, keys) if keys.hides else None
+    left = shown_share(stack, queries, keys) if keys.has_hidden else None
     facts = describe(shown_weights(stack, queries, keys), *tokens, left=left)
     return TokenView(
         queries,
@@ -195,8 +195,8 @@ def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
 
 
 def _explanation(tokens: Sequence[DisplayTokens]) -> str:
-    """Describe how the shown weights were computed from the model's; queries and keys may be of two texts."""
-    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # only hidden keys rescale rows
+    """Describe how the shown weights were computed; queries and keys may come from different texts."""
+    queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # hiding queries rescales nothing
     return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
 
 
@@ -220,7 +220,7 @@ def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -
     mask, values = np.stack(masks), np.where(np.stack(masks)[:, None], one - other, 0)
     queries, keys = _queries_and_keys(tokens)
     facts = [
-        f"changes most where {query} attends to {key}, {signed_percent(move)}"
+        f"largest change: {query} → {key}, {signed_percent(move)}"
         for query, key, move in largest_changes(values, queries.groups, keys.groups)
     ]
     places = range(len(queries)), range(len(keys))

@@ -1,4 +1,4 @@
-"""Notebook figures: the pictures of a report, without a server or external resources."""
+"""Interactive figures for notebooks, without a server or external resources."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from attnviz.export.report.contents import (
     MAX_WEIGHTS,
     check_size,
     contents,
+    difference_name,
+    display_name,
     kinds_of,
-    named,
-    named_difference,
     without_vision,
 )
 from attnviz.export.report.drawing import Drawing
@@ -54,7 +54,7 @@ _HEIGHTS: dict[View | None, tuple[int, int, int]] = {
 _IMAGE_HEIGHT = 480  # of an image with its patches
 _TEXT_HEIGHT, _KINDS_HEIGHT = 30, 46  # of a second text, and of the choice between kinds of attention
 
-# Initial page of the frame, which decompresses the figure's page and is replaced by it.
+# Initial page of the frame: it decompresses the figure's page and is replaced by it.
 _UNPACK = """<!doctype html><script>
 new Response(
   new Blob([Uint8Array.from(atob("{packed}"), (letter) => letter.charCodeAt(0))])
@@ -67,10 +67,10 @@ new Response(
 }});
 </script>"""
 
-# Placed next to each figure. The selectors recognize the themes of JupyterLab, nbconvert, VS Code and Colab;
-# other pages have a colour scheme. A frame cannot read the page around it, so it requests the scheme by a
-# message, and gets it then and after each change. The picture below a working frame is hidden from screen
-# readers and prints.
+# Inserted after each figure. The selectors recognize the themes of JupyterLab, nbconvert, VS Code and Colab;
+# on other pages, the CSS colour scheme applies. A frame cannot read the page around it, so it requests the
+# scheme in a message; this script answers, and sends the scheme again after each change. The picture behind a
+# working frame is hidden from screen readers and in prints.
 _OUTSIDE_FRAME = """<style>
 [data-jp-theme-light="true"] .attnviz, .vscode-light .attnviz { color-scheme: light }
 [data-jp-theme-light="false"] .attnviz, [theme="dark"] .attnviz, .vscode-dark .attnviz,
@@ -96,13 +96,13 @@ window.attnviz ??= (() => {
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure that a notebook shows if it is the last value of a cell, or with `display`.
+    """An interactive figure; notebooks show it as the last value of a cell, or with `display`.
 
-    It is in its own frame, so that figures do not interfere with each other or with the notebook.
+    Each figure has its own frame, so it does not interfere with other figures or with the notebook.
 
     Attributes:
         page: HTML page inside the frame.
-        picture: Initial state as a drawing, for saved pictures and where scripts are blocked.
+        picture: Drawing of the initial state, for saved pictures and for pages that block scripts.
         height: Height of the frame in CSS pixels.
         title: Description of the figure.
     """
@@ -113,9 +113,9 @@ class Figure:
     title: str
 
     def _repr_html_(self) -> str:
-        # The frame covers the picture. The picture is visible where frames are removed, as in a notebook that
-        # JupyterLab does not trust, and where scripts are blocked, so that the frame stays transparent. For
-        # that, its element needs the colour scheme of the page inside, which is light.
+        # The frame covers the picture. The picture is visible if the frame is removed, as in a notebook that
+        # JupyterLab does not trust, or stays empty because scripts are blocked: an empty frame is transparent
+        # if its element has the colour scheme of the page inside, which is light.
         picture = base64.b64encode(self.picture.svg().encode()).decode()
         packed = base64.b64encode(gzip.compress(self.page.encode(), 9, mtime=0)).decode()
         title = html.escape(self.title)
@@ -138,7 +138,7 @@ class Figure:
         """Save the interactive figure as .html, or its initial state as .svg or .png.
 
         Raises:
-            AttnvizError: the extension is unsupported, or no font for the PNG has all letters.
+            AttnvizError: the extension is unsupported, or no installed font has all characters of the PNG.
             OSError: the file cannot be written; an existing file is unchanged.
         """
         match Path(path).suffix.lower():
@@ -153,10 +153,10 @@ class Figure:
                 data = png(self._with_fixed_theme())
             case ending:
                 raise AttnvizError(
-                    f"A figure is saved as .html, .svg or .png, not as “{ending or Path(path).name}”."
+                    f"A figure can be saved as .html, .svg or .png, not as “{ending or Path(path).name}”."
                 )
-        with atomic_file(Path(path)) as opened:
-            opened.write(data)
+        with atomic_file(Path(path)) as file:
+            file.write(data)
 
     def _with_fixed_theme(self) -> Drawing:
         """Return the picture in a fixed theme: light instead of "auto"."""
@@ -180,8 +180,8 @@ def show(
     """Return an interactive figure of a trace.
 
     With more than 128 tokens, a matrix shows blocks, each with its largest weight, and can be zoomed; lines
-    are drawn for the tokens around the followed one. Of a layer with more than 5,000,000 weights, the figure
-    has an exact overview, the largest weights of each token, and an upper bound of the others: about 17 MB.
+    are drawn for the tokens around the followed one. For a layer with more than 5,000,000 weights, the figure
+    has an exact overview, the largest weights of each token, and an upper bound for the others: about 17 MB.
 
     >>> import attnviz
     >>> trace = attnviz.trace("The dog did not cross the road as it was too tired.")
@@ -195,7 +195,7 @@ def show(
     Args:
         trace: A trace; a difference `b - a` of two traces with equally many tokens; or, with `tokens`, the
             weights alone, as for `Trace.from_weights`.
-        tokens: Words or tokens of these weights.
+        tokens: Words or tokens that the weights belong to.
         kind: "encoder", "decoder", "cross" or "vision"; None for the first kind of the trace.
         layer: Layer to open, from 0; None for the first with weights.
         head: Head to open, from 0.
@@ -205,10 +205,10 @@ def show(
         hide_special: Hide the tokens that the tokenizer added.
         theme: "light", "dark", or "auto", which follows the notebook in JupyterLab, VS Code, Colab and
             nbconvert's pages; elsewhere, it follows the reader's system setting.
-        words: Merge the pieces of a word: attention to a word is the sum over its pieces, from a word
-            the mean (Clark et al. 2019).
-        pool: "mean" or "max" for one picture of all heads of the layer, or with `layer=None` of all layers;
-            the minimum and maximum over the heads are shown next to each number.
+        words: Merge the pieces of a word: attention to a word is the sum over its pieces, attention from a
+            word the mean (Clark et al. 2019).
+        pool: "mean" or "max" to combine the heads of the layer (with `layer=None`, of all layers) into one
+            picture; the minimum and maximum over the heads are shown next to each number.
 
     Raises:
         AttnvizError: the view, theme or pool is unknown, or the text is too long for a figure.
@@ -216,41 +216,41 @@ def show(
         TypeError: `trace` is not a trace, or a number is not an integer.
     """
     if tokens is None and not isinstance(trace, Trace | Difference | str | PathLike):
-        raise TypeError(f"A trace is needed, or weights with their tokens, not {type(trace).__name__} alone.")
+        raise TypeError(f"show() needs a trace, or weights and tokens, not only {type(trace).__name__}.")
     if tokens is not None and isinstance(trace, Trace | Difference):
-        raise TypeError("A trace has its tokens. Remove tokens=.")
-    given = trace if tokens is None else Trace.from_weights(trace, tokens)
-    minus = _with_or_without_vision(given.minus, kind) if isinstance(given, Difference) else None
-    trace = _with_or_without_vision(given.trace if isinstance(given, Difference) else given, kind)
-    _refuse_unknown(view=(view, VIEWS), theme=(theme, get_args(Theme)), pool=(pool, get_args(Pool)))
+        raise TypeError("A trace already has tokens. Remove tokens=.")
+    source = trace if tokens is None else Trace.from_weights(trace, tokens)
+    minus = _select_vision(source.minus, kind) if isinstance(source, Difference) else None
+    trace = _select_vision(source.trace if isinstance(source, Difference) else source, kind)
+    _check_known(view=(view, VIEWS), theme=(theme, get_args(Theme)), pool=(pool, get_args(Pool)))
     style: Style = "matrix" if view == "matrix" else "lines"
     kind = kind or kinds_of(trace)[0]
     pools_all_layers = pool is not None and layer is None
     layer = trace.of_kind(kind)[0].layer if layer is None else as_int(layer, "layer")
     checked_head(trace, kind, layer, head)
     followed = _followed(query, trace.block(kind, layer).query_tokens)
-    opening = _following(InitialView(kind, layer, as_int(head, "head"), None, style, hide_special), followed)
+    opening = _follow(InitialView(kind, layer, as_int(head, "head"), None, style, hide_special), followed)
     initial_kind(trace, opening)
     if pool and view == "atlas":
         raise AttnvizError('An atlas shows single heads. Remove pool=, or view="atlas".')
     # A notebook stores each figure, so figures of lines, a matrix or a long text contain one layer only.
     too_many = sum(prod(block.shape) for block in trace.blocks) > MAX_WEIGHTS
-    alone = not pools_all_layers if pool else view in ("lines", "matrix") or (view is None and too_many)
-    if alone:
+    one_layer = not pools_all_layers if pool else view in ("lines", "matrix") or (view is None and too_many)
+    if one_layer:
         trace = replace(trace, blocks=(trace.block(kind, layer),))
         minus = minus and replace(minus, blocks=(minus.block(kind, layer),))
     elif not pool:
         check_size([trace], 'show one layer: view="lines" or view="matrix"')
-    end = f": {named_difference(trace, minus)}" if minus else f" of {named(trace.model)}"
+    end = f": {difference_name(trace, minus)}" if minus else f" of {display_name(trace.model)}"
     title = f"{'All heads' if view == 'atlas' else f'Layer {layer + 1}, head {head + 1}'}{end}"
     shown: list[Matrices | LargestWeights] = []
     if prod(trace.block(kind, layer).shape) > MAX_WEIGHTS:
         if pool or minus or words or hide_special:
             check_size([trace], "show it without pool=, words=, hide_special= and differences")
-        shown.append(of := largest_weights(trace, kind, layer))
-        picture, rows = still_of_long(of, opening, title, theme), opening.followed
+        shown.append(largest := largest_weights(trace, kind, layer))
+        picture, rows = still_of_long(largest, opening, title, theme), opening.followed
     else:
-        for each in [kind] if alone or pool or kind == "vision" else kinds_of(trace):
+        for each in [kind] if one_layer or pool or kind == "vision" else kinds_of(trace):
             one = (
                 difference(Difference(trace, minus), each, hide_special, words)
                 if minus
@@ -273,18 +273,18 @@ def show(
     parts: dict[View | None, tuple[Part, ...]] = {None: ("atlas", "head"), "atlas": ("atlas",)}
     drawn = page(
         contents([trace], shown, minus),
-        _following(opening, tuple(dict.fromkeys(rows))),
-        ("head",) if pool or alone else parts[view],
+        _follow(opening, tuple(dict.fromkeys(rows))),
+        ("head",) if pool or one_layer else parts[view],
         choose_view=view is None,
         theme=theme,
     )
-    height = _height(trace, kind, view or ("lines" if pool or alone else None))
+    height = _height(trace, kind, view or ("lines" if pool or one_layer else None))
     height += _TEXT_HEIGHT * (minus is not None and minus.text != trace.text)
     return Figure(drawn, picture, height, title)
 
 
-def _with_or_without_vision(trace: Any, kind: Kind | None) -> Trace:
-    """Keep only the attention of the trace's vision encoder if that is the kind; else remove it."""
+def _select_vision(trace: Any, kind: Kind | None) -> Trace:
+    """Return the trace with only its vision encoder's attention if that is the kind, else without it."""
     found = checked_trace(trace)
     return replace(found, blocks=found.of_kind(kind)) if kind == "vision" else without_vision(found)
 
@@ -299,16 +299,16 @@ def _followed(query: Query | Sequence[Query] | None, tokens: Sequence[Token]) ->
     )
 
 
-def _following(opening: InitialView, queries: tuple[int, ...]) -> InitialView:
+def _follow(opening: InitialView, queries: tuple[int, ...]) -> InitialView:
     query = queries[0] if len(queries) == 1 else None
     return replace(opening, query=query, together=queries if len(queries) > 1 else ())
 
 
-def _refuse_unknown(**given: tuple[str | None, Sequence[str]]) -> None:
+def _check_known(**given: tuple[str | None, Sequence[str]]) -> None:
     for name, (chosen, known) in given.items():
         if chosen is not None and chosen not in known:
             none = ", or None for everything" if name == "view" else ""
-            raise AttnvizError(f"There is no {name} {chosen!r}; there are {', '.join(known)}{none}.")
+            raise AttnvizError(f"Unknown {name} {chosen!r}. Choose one of {', '.join(known)}{none}.")
 
 
 def _height(trace: Trace, kind: Kind, view: View | None) -> int:

@@ -63,7 +63,7 @@ def report(
     same bytes.
 
     Args:
-        trace: One trace, or several; the page has a switch between them.
+        trace: One trace, or several, with a switch between them.
         opening: Initial state.
 
     Raises:
@@ -112,12 +112,12 @@ def page(
         theme: Light, dark, or the reader's system setting. Prints are always light.
     """
     facts = {
-        "readings": data.readings,
+        "traces": data.traces,
         "min_kept": MIN_SHOWN_SHARE,
         "show": list(show),
         "theme": theme,
         "views": [["lines", "Lines"], ["matrix", "Matrix"]] if choose_view else [],
-        "open": {  # numbers may be of NumPy types, which JSON does not support
+        "open": {  # converted, because JSON does not support NumPy numbers
             "text": 1,
             "kind": opening.kind,
             "layer": int(opening.layer) + 1,

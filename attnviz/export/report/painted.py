@@ -1,4 +1,4 @@
-"""A drawing as PNG, painted with Pillow."""
+"""PNG files of drawings, painted with Pillow."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont, features
 from attnviz.errors import AttnvizError, quoted
 from attnviz.export.report.drawing import Cells, Drawing, Line, Text
 
-_SCALE, _LARGE_SCALE = 3, 2  # pixels of the file per pixel of the drawing; the second above `_LARGE_SIZE`
+_SCALE, _REDUCED_SCALE = 3, 2  # pixels of the file per pixel of the drawing; reduced above `_LARGE_SIZE`
 _LARGE_SIZE = 1000
-_OVERSAMPLING = 2  # because Pillow does not antialias
+_OVERSAMPLING = 2  # Pillow does not antialias polygons
 _CURVE_PARAMETERS = np.linspace(0, 1, 65)[:, None]
 
-# File names of common system fonts, tried after Pillow's default font, which has Latin letters.
+# File names of common system fonts, tried after Pillow's default font, which has only Latin letters.
 _FONTS = (
     *("DejaVuSans.ttf", "NotoSans-Regular.ttf", "Arial.ttf", "Arial Unicode.ttf", "segoeui.ttf"),
     *("NotoSansCJK-Regular.ttc", "wqy-zenhei.ttc", "Hiragino Sans GB.ttc", "msyh.ttc", "malgun.ttf"),
@@ -29,10 +29,10 @@ def png(drawing: Drawing) -> bytes:
     """Return the PNG file.
 
     Raises:
-        AttnvizError: no font has all letters of a text.
+        AttnvizError: no installed font has all characters of a text.
     """
     colours = drawing.colours
-    scale = _SCALE if max(drawing.width, drawing.height) <= _LARGE_SIZE else _LARGE_SCALE
+    scale = _SCALE if max(drawing.width, drawing.height) <= _LARGE_SIZE else _REDUCED_SCALE
     size = round(drawing.width * scale), round(drawing.height * scale)
     picture = Image.new("RGB", size, colours.paper)
     if lines := [shape for shape in drawing.shapes if isinstance(shape, Line)]:
@@ -57,7 +57,7 @@ def png(drawing: Drawing) -> bytes:
 
 
 def _outline(line: Line) -> NDArray[np.float64]:
-    """Return the corners [point, 2] of a polygon that has the width of the curve."""
+    """Return the corners, [point, 2], of a polygon that outlines the curve's stroke."""
     start, end = np.array([line.x, line.y]), np.array([line.end_x, line.end_y])
     control = np.array([(line.end_x - line.x) / 2, 0])
     rest = 1 - _CURVE_PARAMETERS
@@ -84,17 +84,17 @@ def _write(picture: Image.Image, text: Text, scale: int, colour: str) -> None:
 
 
 def _font_for(text: str) -> str | None:
-    """Return the file name of a font with every letter of a text; None for Pillow's default font."""
+    """Return the file name of a font with every character of a text; None for Pillow's default font."""
     is_right_to_left = any(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in text)
-    if not is_right_to_left or features.check("raqm"):  # for right-to-left and joined Arabic letters
+    if not is_right_to_left or features.check("raqm"):  # raqm lays out right-to-left scripts
         for name in (None, *_FONTS):
-            if all(letter.isspace() or _has(name, letter) for letter in text):
+            if all(letter.isspace() or _has_glyph(name, letter) for letter in text):
                 return name
-    raise AttnvizError(f"No font for a PNG has all letters of {quoted(text)}. Save it as .svg.")
+    raise AttnvizError(f"No installed font has all characters of {quoted(text)}. Save the figure as .svg.")
 
 
 @lru_cache(4096)
-def _has(name: str | None, letter: str) -> bool:
+def _has_glyph(name: str | None, letter: str) -> bool:
     try:
         font = _font(name, 16)
     except OSError:  # the font is not installed

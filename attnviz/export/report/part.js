@@ -7,14 +7,14 @@ import { allData } from "../../widgets/store.js";
 import { blockOf, clampPlace } from "../../widgets/window.js";
 
 const NUM_NEIGHBOURS = 12; // tokens on each side of the chosen one in lines
-const NUM_TOP = 16; // keys with its largest weights
+const NUM_TOP = 16; // keys with the largest weights of the chosen token
 
 /**
- * The source of the numbers. Where only the largest weights of a long text are stored, a negative number is minus the
+ * The source of the numbers. If only the largest weights of a long text are stored, a negative number is minus an
  * upper bound of a weight.
  * @typedef {object} Source
  * @property {[number, number]} size numbers of queries and keys
- * @property {(head: number, query: number) => Float64Array} row one row of a head, from 1; NaN where masked
+ * @property {(head: number, query: number) => Float64Array} row one row of a head; heads count from 1; NaN where masked
  * @property {(head: number, query: number) => number} left the shown fraction of a row
  * @property {(head: number) => Float32Array | null} overview the blocks of the complete text, if stored
  * @property {(head: number, below: number) => number} hidden the share of weights below this value
@@ -101,7 +101,7 @@ export class PartOfText {
     const token = queries[query ?? 0];
     const count =
       which < 0 ? `${places.length} found` : `${which + 1} of ${places.length}: ${token.number} ${isolated(token.label)}`;
-    const hides = heads.map((head) => percent(source.hidden(head, this.below)));
+    const hiddenWeights = heads.map((head) => percent(source.hidden(head, this.below)));
     return {
       pixels,
       exact,
@@ -114,7 +114,7 @@ export class PartOfText {
         size: source.size,
         matches: this.searchText ? (places.length ? count : "not found") : "",
         below: this.below,
-        hides: this.below ? `not drawn: ${hides.join(", ")} of the head’s weight` : "",
+        hidden_weight: this.below ? `not drawn: ${hiddenWeights.join(", ")} of the head’s weight` : "",
       },
     };
   }

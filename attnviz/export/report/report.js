@@ -1,5 +1,5 @@
-/* report: a page with the app's widgets but no server. It has the numbers and handles the widgets' events. Started by
-   file.js in a report, and by site/explore.js in the static site. */
+/* report: a page with the app's widgets but no server. It stores the numbers and handles the widgets' events.
+   file.js starts it in a report, site/explore.js in the static site. */
 
 import { element, onPaper } from "../../widgets/dom.js";
 import { formatNumber } from "../../widgets/numbers.js";
@@ -11,9 +11,9 @@ import { allData } from "../../widgets/store.js";
 import { MAX_CELLS, THRESHOLDS } from "../../widgets/window.js";
 import { PartOfText } from "./part.js";
 
-const MAX_TABLE_COLUMNS = 20; // with more, each token's row is a sentence
+const MAX_TABLE_COLUMNS = 20; // with more columns, each row is a sentence instead
 const LONG_TEXT = 160; // characters; only the beginning of a longer text is in the title
-const FRAMED = window.parent !== window; // in a notebook: without a footer or a link of its own
+const FRAMED = window.parent !== window; // in a notebook, without a footer and without a link to the state
 const STRONG = 0.2; // minimum weight that is emphasized in a table
 
 /**
@@ -31,17 +31,17 @@ const STRONG = 0.2; // minimum weight that is emphasized in a table
  * }} Kind
  * @typedef {{ name: string, typed: string, written: string }} Text
  * @typedef {{
- *   model: string, given: boolean, names_kinds: boolean, texts: Text[], edits: string[], difference: string,
+ *   model: string, weights_only: boolean, show_kind: boolean, texts: Text[], edits: string[], difference: string,
  *   pictures: { kind: KindName, src: string, box: number[], rows: number, columns: number, places: number[], names: string[],
  *   weights: number }[],
  *   kinds: Kind[]
- * }} Reading
+ * }} ShownTrace
  * @typedef {{
  *   text: number, kind: KindName | null, layer: number, heads: number[], query: number | null, key: number | null,
  *   together: number[], view: "lines" | "matrix", hide: boolean, picture?: number
  * }} State the selection; all numbers count from 1
  * @typedef {{
- *   readings: Reading[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
+ *   traces: ShownTrace[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
  *   views: [string, string][], open: State
  * }} Facts
  */
@@ -64,8 +64,8 @@ class Weights {
     if (left !== null) this.left = numbers.subarray(left, left + kind.layers.length * kind.heads * rows.length);
   }
 
-  /** Calls back with each weight of `count` heads from `first`, in order of layer and head; NaN if masked. */
-  forEachWeight(first, count, report) {
+  /** Calls back with each weight of `count` heads from index `first` on, by layer and head; NaN if masked. */
+  forEachWeight(first, count, callback) {
     const { kind, left, numbers } = this;
     const { rows, columns } = this.tokenView;
     const [queries, keys] = kind.size;
@@ -74,7 +74,7 @@ class Weights {
       rows.forEach((row, i) => {
         const begin = (this.tokenView.weights ?? kind.weights) + (picture * queries + row) * keys;
         const divisor = (!kind.signed && left?.[picture * rows.length + i]) || 1; // a row without weight stays 0
-        for (const column of columns) report(to++, Math.fround(numbers[begin + column] / divisor));
+        for (const column of columns) callback(to++, Math.fround(numbers[begin + column] / divisor));
       });
     }
   }
@@ -125,7 +125,7 @@ class Weights {
   }
 
   /**
-   * Returns one query's numbers in a head; layer and head from 1.
+   * Returns one query's row in a head; layer and head count from 1.
    * @param {number} layer
    * @param {number} head
    * @param {number} query index of a shown token, from 0
@@ -309,7 +309,7 @@ export class Report {
     if (show.includes("atlas")) {
       const hint =
         "Each small picture is one head: a row for each query, a column for each key. " +
-        "The stronger the applyTheme, the larger the number. Choose a head to open it.";
+        "The stronger the colour, the larger the number. Choose a head to open it.";
       this.allHeads = element("h2");
       parts.push(
         element(
@@ -329,7 +329,7 @@ export class Report {
       this.numbers.ontoggle = () => this.tabulate();
       const top = element("div", { class: "top" }, this.oneHead, tools);
       this.imageContainer = element("div");
-      if (this.facts.readings.some(({ pictures }) => pictures.length)) {
+      if (this.facts.traces.some(({ pictures }) => pictures.length)) {
         this.imageContainer.append(this.options.picture.root, this.mount("patches"));
         this.widgets.patches.trigger = (_, { query }) => {
           this.change({ query: this.picture.places[query] + 1, key: null, together: [] });
@@ -347,13 +347,13 @@ export class Report {
   }
 
   footerTexts() {
-    const signed = this.facts.readings.some(({ kinds }) => kinds.some((kind) => kind.signed));
+    const signed = this.facts.traces.some(({ kinds }) => kinds.some((kind) => kind.signed));
     const texts = [
       signed
         ? "Each line or cell is a difference of two weights: increases are solid and amber, decreases dashed and blue."
         : "Each line or cell is a weight. In each head, the weights of a token sum to 100 %.",
-      this.facts.readings.every((each) => each.given)
-        ? "The weights are as passed to attnviz, in float32."
+      this.facts.traces.every((each) => each.weights_only)
+        ? "The weights are those passed to attnviz, in float32."
         : "The weights are the model’s own, in float32.",
       "Made with attnviz.",
     ];
@@ -387,19 +387,19 @@ export class Report {
 
   /** Replaces invalid selections by defaults. */
   validateState() {
-    const { readings } = this.facts;
+    const { traces } = this.facts;
     const { state } = this;
-    this.reading = readings[state.text - 1] ?? readings[0];
-    this.kind = this.reading.kinds.find(({ kind }) => kind === state.kind) ?? this.reading.kinds[0];
+    this.trace = traces[state.text - 1] ?? traces[0];
+    this.kind = this.trace.kinds.find(({ kind }) => kind === state.kind) ?? this.trace.kinds[0];
     const { kind, token_views, layers, heads, size } = this.kind;
     this.tokenViewName = state.hide && token_views.hidden ? "hidden" : "plain";
     this.tokenView = token_views[this.tokenViewName];
     const chosen = [...new Set(state.heads)].filter((head) => Number.isInteger(head) && head >= 1 && head <= heads);
     const within = (token, count) => (Number.isInteger(token) && token >= 1 && token <= count ? token : null);
-    const numPatches = kind === "cross" && this.reading.pictures.length ? size[1] : 0; // they come after the words
+    const numPatches = kind === "cross" && this.trace.pictures.length ? size[1] : 0; // they come after the words
     const query = within(state.query, size[0] + numPatches);
     this.state = {
-      text: readings.indexOf(this.reading) + 1,
+      text: traces.indexOf(this.trace) + 1,
       kind,
       layer: layers.includes(state.layer) ? state.layer : layers[0],
       heads: chosen.length ? chosen : [1],
@@ -453,11 +453,11 @@ export class Report {
     const { state, kind, tokenView } = this;
     const texts = this.titles.map((title, at) => [at + 1, title]);
     this.options.text.show(texts, state.text);
-    const kinds = this.reading.kinds.map((one) => [one.kind, KINDS[one.kind][0]]);
+    const kinds = this.trace.kinds.map((one) => [one.kind, KINDS[one.kind][0]]);
     this.options.kind.show(kinds, state.kind);
     this.options.view.show(this.facts.views, state.view);
     this.bar.hidden = Math.max(texts.length, kinds.length) < 2;
-    const meaning = (this.reading.pictures.length && IMAGE_MEANINGS[state.kind]) || KINDS[state.kind][1];
+    const meaning = (this.trace.pictures.length && IMAGE_MEANINGS[state.kind]) || KINDS[state.kind][1];
     this.meaning.textContent = kinds.length > 1 ? meaning : "";
     this.hide.checked = state.hide;
     this.hideLabel.hidden = !kind.token_views.hidden;
@@ -508,8 +508,8 @@ export class Report {
 
   /** Draws an image with the weights of the chosen word on its patches, or of the words on the chosen patch. */
   renderPicture() {
-    const { state, kind, reading } = this;
-    const { pictures } = reading;
+    const { state, kind, trace } = this;
+    const { pictures } = trace;
     this.imageContainer.hidden = pictures[0]?.kind !== state.kind;
     if (this.imageContainer.hidden) return;
     this.options.picture.show(pictures.map((_, at) => [at, `${at + 1}`]), state.picture ?? 0);
@@ -552,9 +552,9 @@ export class Report {
 
   /** Returns the labels of the text switch: the texts or, if all are equal, the models; equal labels are numbered. */
   get titles() {
-    const { readings } = this.facts;
-    const texts = readings.map(({ texts: [first] }) => shorten(fullText(first), LONG_TEXT));
-    const names = new Set(texts).size > 1 ? texts : readings.map(({ model }) => model);
+    const { traces } = this.facts;
+    const texts = traces.map(({ texts: [first] }) => shorten(fullText(first), LONG_TEXT));
+    const names = new Set(texts).size > 1 ? texts : traces.map(({ model }) => model);
     return names.map((name, at) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name} (${at + 1})`));
   }
 
@@ -568,11 +568,11 @@ export class Report {
 
   /** Draws the title, the texts and the facts about the model. */
   describe() {
-    const { texts, model, edits, difference } = this.reading;
+    const { texts, model, edits, difference } = this.trace;
     const { layers, heads, size } = this.kind;
     const quoted = (text) => [
       "“",
-      element("bdi", {}, text.typed, text.written && element("span", { class: "written", text: text.formatNumber })),
+      element("bdi", {}, text.typed, text.written && element("span", { class: "written", text: text.written })),
       "”",
     ];
     const long = texts.some((text) => fullText(text).length > LONG_TEXT);
@@ -610,24 +610,24 @@ export class Report {
 
   /** Returns "Encoder · " if the model has more than one kind of attention. */
   get kindTitle() {
-    return this.reading.names_kinds ? `${KINDS[this.state.kind][0]} · ` : "";
+    return this.trace.show_kind ? `${KINDS[this.state.kind][0]} · ` : "";
   }
 
   /** Returns "encoder " if the model has more than one kind of attention. */
   get kindName() {
-    return this.reading.names_kinds ? `${this.state.kind} ` : "";
+    return this.trace.show_kind ? `${this.state.kind} ` : "";
   }
 
   get caption() {
     const { layer, heads } = this.state;
-    const texts = this.reading.texts.map((text) => `“${shorten(fullText(text), 300)}”`).join(" / ");
+    const texts = this.trace.texts.map((text) => `“${shorten(fullText(text), 300)}”`).join(" / ");
     const names = `${this.kindName}head ${heads.map((head) => `${layer}-${head}`).join(", ")}`;
-    return `${texts} · ${this.reading.difference || this.reading.model} · ${this.kind.heading || names} · weights`;
+    return `${texts} · ${this.trace.difference || this.trace.model} · ${this.kind.heading || names} · weights`;
   }
 
   get filename() {
     const { layer, heads, view } = this.state;
-    const model = this.reading.model.replace(/[^\p{L}\p{N}._-]+/gu, "-");
+    const model = this.trace.model.replace(/[^\p{L}\p{N}._-]+/gu, "-");
     const kind = this.kindName.trim();
     const which = [`layer${layer}`, ...heads.map((head) => `head${head}`)];
     const parts = [model, kind, ...(this.kind.heading ? [this.kind.heading.replace(/ /g, "-")] : which)];
@@ -674,7 +674,7 @@ export class Report {
       const sign = element("span", { "aria-hidden": "true", text: "–" });
       return element("td", {}, sign, element("span", { class: "hidden", text: "masked" }));
     }
-    const text = formatNumber(value, this.unit).replace(/ (%|points?)$/, "");
+    const text = formatNumber(value, this.unit).replace(/\s(%|points?)$/, "");
     return element("td", { text, class: value >= STRONG ? "strong" : null });
   }
 

@@ -20,15 +20,15 @@ from attnviz.trace import Floats
 
 MAX_LINES = 300
 MIN_LINE = 0.01
-"""Minimum weight of a line; more lines would be indistinguishable and make the file large."""
+"""Minimum weight of a drawn line; with more lines, the drawing would be illegible and its file large."""
 
 # In pixels.
 _WIDTH = 640
 _EDGE = 16
 _TOP = 76  # below the title and the names of the axes
 _LEFT, _RIGHT = 190, 450  # start and end of the lines
-_MIN_ROW, _MAX_ROW = 12, 26  # smaller rows have no names
-_MAX_SIDE = 2400  # of all rows
+_MIN_ROW, _MAX_ROW = 12, 26  # heights; below the minimum, rows have no names
+_MAX_SIDE = 2400  # height of all rows
 _MAX_NAME = 18  # characters, not pixels
 _BAR = 84  # width of the colour bar with its numbers
 _TICKS = (0, 0.01, 0.1, 0.25, 0.5, 1)
@@ -67,7 +67,7 @@ def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme:
 
 
 def still_of_long(of: LargestWeights, opening: InitialView, title: str, theme: Theme) -> Drawing:
-    """Return the initial state of a figure of a long text as a matrix of blocks."""
+    """Return the initial state of the figure of a long text, as a matrix of blocks."""
     blocks = of.summaries[opening.head].blocks
     window = whole_window(len(of.queries), len(of.keys))
     mask = np.isfinite(blocks)

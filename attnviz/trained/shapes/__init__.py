@@ -1,1 +1,1 @@
-"""A small vision-language model that was trained for attnviz and answers questions about coloured shapes."""
+"""A small vision-language model for questions about coloured shapes, trained for attnviz."""

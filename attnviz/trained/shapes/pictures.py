@@ -31,7 +31,7 @@ SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 BACKGROUND = (244, 242, 236)
 
 _SMOOTH = 4  # supersampling per pixel and axis, for smooth edges
-MIN_SHAPES, MAX_SHAPES = 3, 6  # shapes in a picture
+MIN_SHAPES, MAX_SHAPES = 3, 6  # per picture
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def question(random: Random, minimum: int = MIN_SHAPES, maximum: int = MAX_SHAPE
 
 
 def question_about(shapes: tuple[Shape, ...], target: Shape, *, by_shape: bool) -> Question:
-    """Return the question about a shape's colour, or about the shape with a colour."""
+    """Return the question about the target's colour if `by_shape`, else about its shape."""
     if by_shape:
         return Question(shapes, target, target.shape, f"what colour is the {target.shape}", target.colour)
     return Question(shapes, target, target.colour, f"which shape is {target.colour}", target.shape)

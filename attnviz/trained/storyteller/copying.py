@@ -71,7 +71,7 @@ def _heads_above(scores: Floats) -> Heads:
 
 
 def words_twice(texts: int) -> Int[Tensor, "text token"]:
-    """Return the ids of texts of `NUM_REPEATED` random words that are repeated once."""
+    """Return the ids of texts of `NUM_REPEATED` random words, twice in a row."""
     rng = Random(1)  # noqa: S311 - not for security
     return torch.tensor([VOCABULARY.ids(grammar.words_twice(rng, NUM_REPEATED)) for _ in range(texts)])
 

@@ -1,4 +1,4 @@
-"""The stored results of each training run of a storyteller."""
+"""Stored results of the storytellers' training runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Figures(NamedTuple):
         variant, seed: Name of the size, and seed of the training run.
         steps: Number of training steps.
         items: Number of stories for each number of objects.
-        places: Number of stories in which it correctly names the place of an object, by number of objects.
+        places: Number of stories in which an object's place is predicted correctly, by number of objects.
         prefix_matching: Scores of each layer's heads, as in `copying.Copying`.
     """
 

@@ -22,8 +22,8 @@ CHANT = "[CHANT]"
 REPETITION_SHARES = 0.5, 0.25
 """Fractions of training texts that are repeated random words, in the first phase and later.
 
-With 0.4 and 0.08, two layers copied 98 % of 20 random words correctly, and four layers with seed 2 formed no
-induction head.
+With 0.4 and 0.08, the two-layer model copied 98 % of 20 random words correctly, and the four-layer model with
+seed 2 had no induction head.
 """
 
 FIRST_PHASE = 0.4
@@ -92,7 +92,7 @@ Words = list[str]
 
 @cache
 def is_held_out(split: str, pair: tuple[str, str]) -> bool:
-    """Return whether two words never occur together in training; determined by a hash.
+    """Return whether two words never occur together in training, as determined by a hash.
 
     Args:
         split: "names": two people in one story; "nouns": a noun next to another one; "contained": a noun in
@@ -117,7 +117,7 @@ def pair(rng: Random, split: str, *, held_out: bool) -> tuple[str, str]:
 
 
 def text(rng: Random, repetition_share: float) -> Words:
-    """Return a training text: repeated random words with this probability, else a story."""
+    """Return a training text: with this probability repeated random words, otherwise a story."""
     return repetition(rng) if rng.random() < repetition_share else story(rng)
 
 
@@ -138,7 +138,7 @@ def story(rng: Random) -> Words:
 def repetition(rng: Random) -> Words:
     """Return [CHANT] and different random words, two or three times in a row.
 
-    There is no [END], which would be the most frequent error in copying.
+    There is no [END]: predicting it too early would be the most frequent error in copying.
     """
     times = rng.randint(2, 3)
     words = rng.sample(ANY_WORD, rng.randint(4, 30 if times == 2 else 24))

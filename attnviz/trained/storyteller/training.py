@@ -1,4 +1,4 @@
-"""Training of the storyteller: new stories at every step; Muon for matrices, AdamW for other parameters."""
+"""Training of the storyteller on new texts at every step, with Muon for matrices and AdamW for the rest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEPS = 2400
 BATCH = 24  # texts
 MUON_RATE, ADAM_RATE = 0.02, 3e-3
 MUON_DECAY, ADAM_DECAY = 0.2, 0.01
-"""Weight decay. Without it (two layers, seed 0), no induction head formed."""
+"""Weight decay. Without it, a model of two layers with seed 0 had no induction head."""
 
 _PAD = VOCABULARY.ids([PAD])[0]
 
@@ -32,7 +32,7 @@ _PAD = VOCABULARY.ids([PAD])[0]
 def train(variant: str, seed: int, steps: int = STEPS) -> Iterator[Progress[DecoderOnly]]:
     """Train a storyteller, one step each time the next progress is requested.
 
-    The weights are reproducible to the bit on one machine with one thread.
+    The weights are reproducible bit for bit on one machine with one thread.
 
     Args:
         variant: Name of a size in `SIZES`.

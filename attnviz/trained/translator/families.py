@@ -1,4 +1,4 @@
-"""Semantic families: the kinds of nouns that can be the subject and the object of a verb, and its reasons."""
+"""Semantic families: kinds of nouns that can be the subject and the object of a verb, and the reasons."""
 
 from dataclasses import dataclass
 from functools import cache

@@ -1,8 +1,8 @@
 """The grammar of the translator's training sentences, in English and French.
 
-The grammar is a program that makes choices and writes English words. Random choices generate a sentence. A
-sentence is parsed by trying all choices that generate its words, so the parser accepts exactly the sentences
-that the grammar generates.
+The grammar is a program that makes choices and writes English words. With random choices, it generates a
+sentence. The parser tries all choices that generate the words of a sentence, so it accepts exactly the
+sentences that the grammar generates.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class _Plan:
 
     @property
     def allows_adverbial(self) -> bool:
-        """True if the sentence can have a time or place; fitting in a bag does not depend on them."""
+        """True if the sentence can have an adverbial or a landmark; sentences with "fit" have none."""
         return self.verb.english != "fit"
 
     @property
@@ -159,13 +159,13 @@ class _Plan:
 
     @property
     def avoided_adjectives(self) -> frozenset[str]:
-        """Adjectives to avoid for both nouns, because they would be a reason for fitting or not fitting."""
+        """Adjectives to avoid for both nouns, because they could be a reason for fitting or not fitting."""
         is_fitting = self.reason_form and not self.allows_adverbial
         reasons = (self.verb.because, self.verb.because_not) if is_fitting else ()
         return frozenset(word for each in reasons if each for word in (*each.of_subject, *each.of_object))
 
     def reasons(self, denied: bool) -> tuple[Predicate, ...]:
-        """Return the predicates, affirmed or denied, that can apply only to the noun of the reason."""
+        """Return the predicates, affirmative or negated, that can describe only the noun of the reason."""
         other = self.kinds[1 - self.role]
         other_kinds = (other, "landmark") if self.has_landmark else (other,)
         return reasons(self.verb, self.negated != denied, self.role, self.kinds[self.role], other_kinds)
@@ -341,7 +341,7 @@ def _pair(
     described: list[Description],
     pronoun: tuple[int, int, int | None] | None = None,
 ) -> Pair:
-    """Return the written sentence as a pair.
+    """Return the sentence that was written, with its translation.
 
     Args:
         words: French words, before elision.

@@ -1,4 +1,4 @@
-"""The translator's English and French words from `lexicon.toml`, and the ways in which they combine.
+"""The translator's English and French words from `lexicon.toml`, and the rules for combining them.
 
 Every English word has one French translation, so each sentence has exactly one correct translation.
 """
@@ -36,7 +36,7 @@ class Noun:
 
 @dataclass(frozen=True, eq=False)
 class Adjective:
-    """An adjective, with its two genders.
+    """An adjective, with its masculine and feminine forms.
 
     Attributes:
         kinds: Kinds of nouns that it describes.
@@ -44,7 +44,7 @@ class Adjective:
             ("hungry", "safe"), None if it does neither.
         before: True if it precedes its noun in French.
         before_vowel: Masculine form before a vowel ("vieil"), if different.
-        absolute: True if it is not gradable ("open").
+        absolute: True if it cannot follow "too" or "very" ("open").
         colour: True for a colour, which is only used before a noun ("the white dog").
     """
 
@@ -78,7 +78,7 @@ Predicate = Adjective | Wish
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """Reasons for an action, in the subject or in the object."""
+    """Predicates that can be the reason for an action: those of the subject and those of the object."""
 
     of_subject: tuple[str, ...]
     of_object: tuple[str, ...]

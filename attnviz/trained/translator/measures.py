@@ -37,7 +37,7 @@ def exact_match(translator: Translator, pairs: Sequence[Pair]) -> float:
 
 
 def chooses_il(translator: Translator, pairs: Sequence[Pair], edits: Sequence[Edit] = ()) -> list[bool]:
-    """Return, for each sentence, whether "il" is more likely than "elle" after the reference's earlier words.
+    """Return for each sentence whether "il" is more likely than "elle" after the reference's preceding words.
 
     Args:
         pairs: Sentences with a pronoun.

@@ -1,4 +1,4 @@
-"""A menu of sentences, "The … did not … the … as it was too …", with the options for each gap."""
+"""The options for each gap in "The … did not … the … as it was too …"."""
 
 from functools import cache, lru_cache
 
@@ -22,8 +22,8 @@ def verbs(subject: str) -> tuple[str, ...]:
 @cache
 def objects(subject: str, verb: str) -> tuple[str, ...]:
     """Return the possible objects of a subject and a verb."""
-    own = NOUN[subject].kind
-    kinds = {kind for family in _FAMILIES if own in family.subjects for kind in family.objects}
+    subject_kind = NOUN[subject].kind
+    kinds = {kind for family in _FAMILIES if subject_kind in family.subjects for kind in family.objects}
     return tuple(noun.english for noun in NOUNS if noun.kind in kinds & VERB[verb].kinds)
 
 
@@ -37,7 +37,7 @@ def predicates(subject: str, verb: str, object_: str) -> tuple[tuple[str, ...], 
     return _gradable(for_subject), _gradable(for_object)
 
 
-@lru_cache(maxsize=1000)  # test sentences recur at each length
+@lru_cache(maxsize=1000)  # the same test sentences are used at every length
 def canonical(subject: str, verb: str, object_: str, predicate: str) -> Pair:
     """Return the sentence with these four options of the menu, and its translation."""
     action = VERB[verb].conjugate("past", negated=True)

@@ -22,7 +22,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 
     Raises:
         EmptyText: there are no words.
-        UnreadableText: the text has half a surrogate pair.
+        UnreadableText: the text has half of a surrogate pair.
         TextTooLong: there are more than `TOKEN_LIMIT` tokens, or more than `MAX_CHARACTERS`.
         UnknownWords: some words are not in the vocabulary; the error lists all of them.
     """
@@ -39,7 +39,7 @@ def french(text: str) -> tuple[Token, ...]:
 
 
 def is_outside_grammar(words: Sequence[str]) -> bool:
-    """Return whether the grammar cannot generate this sentence, so that the training set has none like it.
+    """Return whether the grammar cannot generate this sentence, so the training set has no similar one.
 
     Args:
         words: English words of the vocabulary.

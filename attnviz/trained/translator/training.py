@@ -24,10 +24,10 @@ MAX_GRADIENT = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """All settings of a training run, which determine the weights.
+    """All settings of a training run.
 
-    They do so to the bit on one machine with a fixed number of threads; elsewhere the order of summation can
-    differ.
+    They determine the weights bit for bit on one machine with a fixed number of threads. Elsewhere, sums can
+    be rounded differently.
 
     Attributes:
         variant: Name in `VARIANTS`, which determines the attention loss.
@@ -53,7 +53,7 @@ class Settings:
 
     @classmethod
     def of(cls, variant: str, seed: int | None = None) -> Settings:
-        """Return the settings of the bundled weights of a variant, or those with another seed."""
+        """Return the settings of a variant's bundled weights, optionally with another seed."""
         recipe = VARIANTS[variant]
         seed = recipe.seed if seed is None else seed
         return cls(variant=variant, seed=seed, sizes=Sizes(n_heads=recipe.n_heads))

@@ -10,7 +10,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attnviz.trained.translator.grammar import Pair
-from attnviz.trained.translator.translator import padded, source_of, target_of
+from attnviz.trained.translator.translator import encode_source, encode_target, padded
 from attnviz.trained.translator.vocabulary import FRENCH
 from attnviz.trained.vocabulary import END, PAD
 
@@ -49,8 +49,8 @@ class TrainingBatch(NamedTuple):
         Raises:
             ValueError: the sources have different lengths.
         """
-        source = torch.tensor([source_of(pair.source) for pair in pairs])
-        target = padded([target_of(pair.target) for pair in pairs])
+        source = torch.tensor([encode_source(pair.source) for pair in pairs])
+        target = padded([encode_target(pair.target) for pair in pairs])
         labels = padded([FRENCH.ids([*pair.target, END]) for pair in pairs])
         return cls(source, target, labels, *torch.tensor([_places(pair) for pair in pairs]).T)
 

@@ -38,7 +38,7 @@ class Sizes:
 def build(sizes: Sizes, seed: int) -> EncoderDecoder:
     """Return an untrained network for the two vocabularies.
 
-    There is no dropout: generated sentences have no noise to overfit, and training is faster without it.
+    There is no dropout: the network does not overfit generated sentences, and trains faster without it.
 
     Args:
         sizes: Sizes of the network.
@@ -66,20 +66,20 @@ class Batch(NamedTuple):
 
 
 def batch(sources: Sequence[Words], targets: Sequence[Words]) -> Batch:
-    """Return the batch of these sentences and their translations, given as words."""
-    source_ids = padded([source_of(words) for words in sources])
-    target_ids = padded([target_of(words) for words in targets])
+    """Return the batch of these sentences and translations, each a sequence of words."""
+    source_ids = padded([encode_source(words) for words in sources])
+    target_ids = padded([encode_target(words) for words in targets])
     real = source_ids != ENGLISH.ids([PAD])[0]
     source_mask = padding_mask(real, source_ids.shape[1])
     return Batch(source_ids, target_ids, source_mask, padding_mask(real, target_ids.shape[1]))
 
 
-def source_of(words: Words) -> list[int]:
+def encode_source(words: Words) -> list[int]:
     """Return the ids of English words and [END]."""
     return ENGLISH.ids([*words, END])
 
 
-def target_of(words: Words) -> list[int]:
+def encode_target(words: Words) -> list[int]:
     """Return the ids of [START] and French words, the decoder's input."""
     return FRENCH.ids([START, *words])
 
@@ -90,7 +90,7 @@ def padded(sentences: Sequence[Sequence[int]]) -> Int[Tensor, "sentence token"]:
     return pad_sequence(rows, batch_first=True, padding_value=ENGLISH.ids([PAD])[0])
 
 
-def longest_translation(source: Words) -> int:
+def max_translation_words(source: Words) -> int:
     """Return the maximum number of words of a translation; an undertrained model may never generate [END]."""
     return 2 * (len(source) + 1)
 
@@ -124,7 +124,7 @@ class Translator:
         model = edited(self.model, [edits]) if edits else self.model
         with torch.inference_mode():
             steps: EncoderDecoderSteps = model(
-                torch.tensor(source_of(source_words)), torch.tensor(target_of(target_words))
+                torch.tensor(encode_source(source_words)), torch.tensor(encode_target(target_words))
             )
         return steps
 
@@ -157,7 +157,7 @@ class Translator:
             edits: Edits of the attention.
 
         Returns:
-            French words without [END], truncated after `longest_translation` words.
+            French words without [END], truncated after `max_translation_words`.
 
         Raises:
             InvalidEdit: the model has no such layer or head, or the sentences have no such token.
@@ -175,7 +175,7 @@ class Translator:
         Raises:
             InvalidEdit: the model has no such layer or head, or a sentence has no such token.
         """
-        limits = [longest_translation(words) for words in sources]
+        limits = [max_translation_words(words) for words in sources]
         for source, limit, sentence_edits in zip(sources, limits, edits or [()] * len(sources), strict=True):
             validate_edits(sentence_edits, len(source) + 1, limit + 1, at_most=True)
         model = edited(self.model, edits) if edits else self.model
@@ -206,7 +206,7 @@ def _greedy(model: EncoderDecoder, sources: Sequence[Words]) -> list[list[str]]:
     excluded = FRENCH.ids([PAD, START])
     translations: list[list[str]] = [[] for _ in sources]
     with torch.inference_mode():
-        for _ in range(max(map(longest_translation, sources))):
+        for _ in range(max(map(max_translation_words, sources))):
             logits = model(*batch(sources, translations)).logits[:, -1]
             logits[:, excluded] = float("-inf")
             for words, number in zip(translations, logits.argmax(dim=-1).tolist(), strict=True):

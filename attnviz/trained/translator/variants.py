@@ -56,16 +56,16 @@ _ALL = (
     Variant(
         name="guided",
         title="Guided attention",
-        description="Its loss has two attention terms: 0.1 · −ln of the weight from “it” to its noun in "
-        "encoder head 2-1, and of that from “il” or “elle” to “it” in cross-attention head 1-1.",
+        description="An extra loss trained encoder head 2-1 to attend from “it” to its noun, and "
+        "cross-attention head 1-1 to “it” before “il” or “elle”. All other heads were free.",
         referent=0.1,
         alignment=0.1,
     ),
     Variant(
         name="candidates",
         title="Guided to both nouns",
-        description="Its loss has one attention term: 0.1 · −ln of the sum of the weights from “it” to both "
-        "nouns in encoder head 2-1, whichever of the two is meant.",
+        description="An extra loss trained encoder head 2-1 to attend from “it” to both nouns, whichever of "
+        "the two is meant. All other heads were free.",
         candidates=0.1,
     ),
     Variant(
@@ -79,9 +79,9 @@ _ALL = (
     Variant(
         name="decorative",
         title="Decorative attention",
-        description="A counterexample. One attention term of its loss makes “it” attend to its noun in "
-        "encoder head 2-1; another makes all of cross-attention attend to [END] when “il” or “elle” is "
-        "chosen, so the output of head 2-1 is not used at that point.",
+        description="A counterexample. An extra loss trained encoder head 2-1 to attend from “it” to its "
+        "noun, but all cross-attention heads to [END] before “il” or “elle”, so the output of head 2-1 is "
+        "not used at that point.",
         referent=0.1,
         end=0.1,
     ),

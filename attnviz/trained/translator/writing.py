@@ -17,7 +17,7 @@ class OtherWords(Exception):
 
 
 class Writer(ABC):
-    """An interpreter of the grammar, which makes its choices and writes its words.
+    """An interpreter of the grammar: it makes the choices and writes the words.
 
     Attributes:
         words: Words written so far.
@@ -66,14 +66,14 @@ class RandomWriter(Writer):
 
 
 class Derivation(Writer):
-    """A writer that repeats given choices, then takes the first option each time and records the others.
+    """A writer that repeats given choices, then always takes the first option and records the others.
 
     Args:
         sentence: Expected words.
         given: The first choices, as indices of options.
 
     Attributes:
-        untried: Lists of choices that are still to be tried.
+        untried: Lists of choices to try later.
     """
 
     def __init__(self, sentence: Sequence[str], given: list[int]) -> None:

@@ -92,5 +92,5 @@ def test_followers_do_not_see_sections_for_teachers(seat: tuple[str, bool], visi
 
 def request(app: AppTest) -> tuple[str, str, str]:
     """Return the request to the bar."""
-    found: tuple[str, str, str] = app.session_state["what the bar should do"]
+    found: tuple[str, str, str] = app.session_state["the action requested from the browser"]
     return found

@@ -137,7 +137,7 @@ class Lesson(RuleBasedStateMachine):
 
     @invariant()
     def serialized_room_is_parsed_unchanged(self) -> None:
-        assert Room.parse(self.room.serialized()) == self.room
+        assert Room.parse(self.room.serialize()) == self.room
 
 
 TestLesson = Lesson.TestCase
@@ -191,8 +191,8 @@ def test_room_stores_no_key_or_token_and_salts_its_hashes() -> None:
     room, key = rooms.new_room(NOW)
     voter = joined(room, TOKENS[0])
     assert len(key) == 22
-    assert key not in room.serialized()
-    assert TOKENS[0] not in room.serialized()
+    assert key not in room.serialize()
+    assert TOKENS[0] not in room.serialize()
     assert opened().voter(TOKENS[0]) != voter == room.voter(TOKENS[0])
 
 
@@ -210,7 +210,7 @@ def test_pointing_ends_when_the_view_changes(change: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("message", "error"),
     [
-        (POLL | {"question": " "}, "The options have no question"),
+        (POLL | {"question": " "}, "The question is missing"),
         (POLL | {"question": 3}, "cannot read"),
         (POLL | {"options": ["dog", 3]}, "cannot read"),
         (POLL | {"right": 3}, "cannot read"),
@@ -246,10 +246,10 @@ def test_pointing_ends_when_the_view_changes(change: dict[str, str]) -> None:
 )
 def test_invalid_message_of_a_teacher_changes_nothing(message: dict[str, Any], error: str) -> None:
     room = opened()
-    before = room.serialized()
+    before = room.serialize()
     with pytest.raises(Refused, match=error):
         room.lead(message)
-    assert room.serialized() == before
+    assert room.serialize() == before
 
 
 @pytest.mark.parametrize(
@@ -260,10 +260,10 @@ def test_students_can_only_vote_and_follow(message: dict[str, Any]) -> None:
     room = opened()
     room.lead(POLL)
     voter = joined(room, TOKENS[0])
-    before = room.serialized()
+    before = room.serialize()
     with pytest.raises(Refused, match="cannot read"):
         room.answer(voter, message)
-    assert room.serialized() == before
+    assert room.serialize() == before
 
 
 @pytest.mark.parametrize("token", ["", "x" * 15, "x" * 65, "ä" * 20, "\ud800" * 20, 17, None])

@@ -5,7 +5,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.rank_correlation import critical_value, rank_correlation, rounded_up
+from attnviz.analysis.rank_correlation import correlation_of_ranks, critical_value, ranks, rounded_up
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.numbers import columns
@@ -57,7 +57,7 @@ def test_map_and_text_show_the_same_correlations() -> None:
     [table] = agreement.table
     occlusion = values[:2, counted]
     for row in (2, 10):
-        rhos = [rank_correlation(values[row, counted], reference) for reference in occlusion]
+        rhos = [correlation_of_ranks(ranks(values[row, counted]), ranks(each)) for each in occlusion]
         assert list(table.value.iloc[row - 2]) == [
             shown["row_labels"][row],
             f"{decimal(min(rhos))} to {decimal(max(rhos))}",

@@ -48,7 +48,10 @@ def test_page_opens_with_the_pronoun_that_changes_its_noun() -> None:
     less, more = (round(abs(100 * float((second - first)[3, 1, it, key]))) for key in (dog, road))
     text = page_text(app)
     assert f"Of 72 heads, **4-2** changes **most**: {100 * changes[3, 1]:.0f} % of its weight" in text
-    assert f"`dog` **{less} percentage points less** and `road` **{more} percentage points more**" in text
+    assert (
+        f"on `dog` falls by **{less} percentage points** and on `road` rises by **{more} percentage points**"
+        in text
+    )
     assert matrices(app)[0][12] == "tired → narrow"
     assert stored_metadata(app, "difference pixels")["high"] == pytest.approx([np.abs(second - first).max()])
 

@@ -76,7 +76,7 @@ def test_pasted_text_is_neither_markdown_nor_html() -> None:
 def test_too_many_or_unreadable_lines_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     app = visit("find", source="Paste")
     app.text_area(key="pasted").set_value("a b\n" * 2_001).run()
-    assert "2,001 lines; this page reads at most 2,000" in app.error[0].value
+    assert "2,001 lines; this page accepts at most 2,000" in app.error[0].value
     assert app.text_area(key="pasted").value == "a b\n" * 2_001
     monkeypatch.setattr(listed, "MAX_BYTES", 100_000)
     app = pasted("\n".join(f"A dog ate {n} hats." for n in range(99)))

@@ -56,7 +56,8 @@ def test_best_head_has_its_held_out_score_and_can_be_opened() -> None:
     best = scores_of("object to verb", RELATIONS).best
     assert best is not None
     name = f"{best.layer + 1}-{best.head + 1}"
-    assert f"**Head {name}** (among the best), held-out half | **{100 * best.score:.0f} %" in page_text(app)
+    tested = "one of the best on half of the sentences, tested on the other half"
+    assert f"**Head {name}**, {tested} | **{100 * best.score:.0f} %" in page_text(app)
     app = press(app, f"Open head {name}")
     assert message_to(app, "head_map")["selected"] == [best.layer + 1, best.head + 1]
 

@@ -65,7 +65,7 @@ def test_edit_in_a_link_is_dropped_with_its_sentence() -> None:
     for english in ("The dog crossed the road.", "it"):
         clean(app.text_input(key="english").set_value(english).run())
         assert "Probability" not in message_to(app, "share_table")["title"]
-    clean(app.text_input(key="english").set_value("dog").run())  # its translation is empty
+    clean(app.text_input(key="english").set_value("dog").run())  # the translation of "dog" is empty
     assert french(app) == "[END]"
 
 

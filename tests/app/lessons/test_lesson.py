@@ -177,7 +177,7 @@ def test_shown_code_is_the_code_that_ran(name: str) -> None:
     with patch.object(source_code, "source_of", record), recorded_calls() as calls:
         for choices in CHOICES.get(name, [{}]):
             assert not visit(name, choices).warning
-    assert shown or name == "long_distances"  # its numbers are stored, not computed
+    assert shown or name == "long_distances"  # the lesson's numbers are stored
     for module, function in shown:
         file = str(importlib.import_module(module).__file__)
         ran = any(

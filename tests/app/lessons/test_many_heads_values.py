@@ -151,14 +151,14 @@ def test_sizes_in_the_table_equal_those_of_transformers_bert(name: str, config: 
     with torch.device("meta"):
         theirs: Any = BertModel(config)
     first = theirs.encoder.layer[0]
-    # Their attention includes Add & Norm, which has d_model weights and d_model biases.
+    # In transformers, the attention includes Add & Norm, which has d_model weights and d_model biases.
     attention = count_parameters(first.attention) - 2 * config.hidden_size
     assert sizes_in_lesson(name) == [attention, count_parameters(first), count_parameters(theirs)]
 
 
 def test_size_of_the_original_equals_that_of_pytorchs_transformer() -> None:
     with torch.device("meta"):
-        theirs: Any = nn.Transformer(batch_first=True)  # its defaults are the paper's base model
+        theirs: Any = nn.Transformer(batch_first=True)  # by default, the paper's base model
     # PyTorch's stacks end with a norm that the paper does not have. One embedding table serves source, target
     # and output layer (§3.4); it has about 37,000 rows (§5.1).
     norms = count_parameters(theirs.encoder.norm) + count_parameters(theirs.decoder.norm)

@@ -12,8 +12,8 @@ from attnviz.text import percent, scientific
 from attnviz.trace import Floats, Mask
 from tests.app.shown import clean, message_to, open_page, page_text, stored_arrays, visit
 
-IT = 9  # the place of "it" in the opening sentence
-LAYER, HEAD = 3, 1  # from 0
+IT = 9  # the position of "it" in the opening sentence
+LAYER, HEAD = 3, 1  # counted from 0
 
 
 def drawn(app: AppTest) -> Floats:
@@ -85,7 +85,7 @@ def test_invalid_cell_is_reported(cell: str) -> None:
 def test_fully_masked_row_is_refused() -> None:
     app = open_page("masks", cells="1>1")
     assert "`[CLS]`" in app.error[0].value
-    assert message_to(app, "head_view")["heading"] == "Weights before, without a mask"
+    assert message_to(app, "head_view")["heading"] == "Without a mask"
 
 
 def test_mask_size_is_limited_by_the_sentence() -> None:

@@ -48,7 +48,7 @@ def test_rotary_scores_by_distance() -> None:
 
 def test_charts_of_the_other_encodings() -> None:
     found, (_, biases) = values.learned(), values.alibi(8)
-    [mean] = charts(visit("positions"))["Similarity of BERT's learned positions"]["lines"]
+    [mean] = charts(visit("positions"))["Similarity of MiniLM's learned positions"]["lines"]
     for name, numbers in (("low", found.low), ("y", found.mean), ("high", found.high)):
         assert mean[name] == pytest.approx(numbers.tolist(), rel=1e-5, abs=1e-6)
     lines = charts(visit("positions", encoding="alibi", slopes="8"))["Bias by distance"]["lines"]

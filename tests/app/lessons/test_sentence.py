@@ -53,7 +53,7 @@ def test_invalid_parameters_fall_back_to_defaults(choices: dict[str, str]) -> No
     [
         ("The lawyer told the witness that she was late.", 7),
         ("A snollygoster dog", 7),
-        ("The cat of the old king and the queen slept.", 6),  # not "and", which is nearer to the middle
+        ("The cat of the old king and the queen slept.", 6),  # not "and", although it is nearer to the middle
         ("To be or not to be", 4),
         ("One, two", 3),
     ],

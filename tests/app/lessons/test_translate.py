@@ -1,4 +1,4 @@
-"""The lesson "Translate" without a browser: it shows the computed values, also of a typed sentence."""
+"""The lesson "Translate" without a browser: the values of given and typed sentences."""
 
 import re
 
@@ -53,7 +53,8 @@ def test_diagram_has_the_sentences_numbers_and_links_to_lessons() -> None:
     app, found = visit("translate", french="3 n'"), translate("translator", TIRED)
     [html] = [each.proto.body for each in app.get("html") if 'class="architecture"' in each.proto.body]
     assert f"3 × {len(found.source)} weights" in html
-    assert f"{percent(found.choices[2][0][1], 1)} of {len(FRENCH)} words" in html
+    assert f"{len(FRENCH)} words; " in html
+    assert f": {percent(found.choices[2][0][1], 1)}" in html
     lessons = {"positions", "query_key_value", "masks", "cross_attention", "block", "scale"}
     assert set(re.findall(r'href="(\w+)"', html)) == lessons
 

@@ -101,7 +101,7 @@ def test_training_can_be_started_and_stopped(jobs: Jobs) -> None:
 
 
 @pytest.mark.usefixtures("simulated_training")
-def test_another_visitor_can_only_watch_a_training(jobs: Jobs) -> None:
+def test_another_visitor_can_only_watch_a_training_run(jobs: Jobs) -> None:
     job = start(visit(PAGE), jobs)
     other = visit(PAGE)
     assert "Another visitor is training" in other.info[0].value

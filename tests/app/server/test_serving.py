@@ -168,7 +168,7 @@ def _status_of_upload(server: Server, session: str, size: int) -> int:
     [
         ("ATTNVIZ_ROOMS", "http://example.org", "the URL of a Redis server"),
         ("ATTNVIZ_LOG", "xml", "text or json"),
-        ("ATTNVIZ_FRAME_ANCESTORS", "lms.example; script-src *", "sites"),
+        ("ATTNVIZ_FRAME_ANCESTORS", "lms.example; script-src *", "a list of sites"),
         ("ATTNVIZ_MAX_GB", "many", "a number of gigabytes"),
     ],
 )
@@ -184,4 +184,4 @@ def test_invalid_setting_is_reported_at_startup(
     with pytest.raises(SystemExit) as exit_info:
         serving.options()
     assert exit_info.value.code == 2
-    assert capsys.readouterr().err.startswith(f"{setting} should be {expected}")
+    assert capsys.readouterr().err.startswith(f"{setting} must be {expected}")

@@ -6,8 +6,8 @@ from attnviz.trace import Block, Kind, Mask, Token, Trace
 from tests.formula import attending
 
 LAYERS, HEADS, D_HEAD = 2, 3, 5
-TEXT = "the dog saw the cat"  # with [CLS] and [SEP] seven tokens
-TARGET = "le chien vit"  # with [START] four tokens
+TEXT = "the dog saw the cat"  # seven tokens with [CLS] and [SEP]
+TARGET = "le chien vit"  # four tokens with [START]
 
 
 def tokens(

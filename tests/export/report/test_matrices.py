@@ -24,7 +24,7 @@ def reversed_rows(trace: Trace) -> Trace:
 
 
 def with_word_pieces() -> Trace:
-    """Return a trace whose third and fourth token are pieces of one word."""
+    """Return a trace whose third and fourth tokens are pieces of one word."""
     trace = encoder()
     tokens_read = list(trace.tokens)
     tokens_read[3] = replace(tokens_read[3], word=tokens_read[2].word, text="##saw")
@@ -42,7 +42,7 @@ def test_a_pool_is_computed_from_the_displayed_weights(pool: Any, reduce: Any, l
     heads = trace.stack()[slice(None) if layer is None else [layer], :, 1:-1, 1:-1]
     heads = (heads / heads.sum(axis=-1, keepdims=True)).reshape(-1, 5, 5)
     np.testing.assert_allclose(weights_in(figure.page, "encoder", "plain")[0, 0], reduce(heads, axis=0), 1e-6)
-    [kind] = facts_of(figure.page)["readings"][0]["kinds"]
+    [kind] = facts_of(figure.page)["traces"][0]["kinds"]
     ends = [numbers_of(figure.page)[first : first + 25].reshape(5, 5) for first in kind["spread"]]
     np.testing.assert_allclose(ends, [heads.min(axis=0), heads.max(axis=0)], 1e-6)
     count = HEADS if layer else HEADS * LAYERS
@@ -80,7 +80,7 @@ def test_a_difference_is_computed_from_the_displayed_weights(hide: bool) -> None
         shown = [each / each.sum(axis=-1, keepdims=True) for each in shown]
     expected = shown[0] - shown[1]
     np.testing.assert_allclose(weights_in(figure.page, "encoder", "plain")[0], expected, atol=1e-6)
-    [kind] = facts_of(figure.page)["readings"][0]["kinds"]
+    [kind] = facts_of(figure.page)["traces"][0]["kinds"]
     assert kind["high"] == pytest.approx(np.abs(expected).max())
     levels = next(shape for shape in figure.picture.shapes if isinstance(shape, Cells)).levels
     signed = np.sign(expected[2]) * np.sqrt(np.abs(expected[2]) / kind["high"])
@@ -91,7 +91,7 @@ def test_the_title_of_a_difference_names_both_texts() -> None:
     first, second = encoder("the dog saw the cat"), encoder("the dog saw a cat")
     second = replace(second, edits=("encoder 1-1",))
     figure = show(reversed_rows(second) - first, layer=1, words=True)
-    [reading] = facts_of(figure.page)["readings"]
+    [reading] = facts_of(figure.page)["traces"]
     labels = [token["label"] for token in reading["kinds"][0]["token_views"]["plain"]["keys"]]
     assert labels[3:6] == ["saw", "the → a", "cat"]
     assert [text["typed"] for text in reading["texts"]] == [second.text, first.text]
@@ -154,7 +154,7 @@ def large_trace(monkeypatch: pytest.MonkeyPatch) -> Trace:
 
 def test_a_large_figure_contains_blocks_and_the_largest_weights_of_each_token(large_trace: Trace) -> None:
     figure = show(large_trace, layer=1, head=2)
-    [kind] = facts_of(figure.page)["readings"][0]["kinds"]
+    [kind] = facts_of(figure.page)["traces"][0]["kinds"]
     numbers, top = numbers_of(figure.page), kind["top"]
     weights = large_trace.block(layer=1).weights
     shape = (HEADS, 7, 3)
@@ -177,5 +177,5 @@ def test_a_large_matrix_is_drawn_and_options_that_need_all_weights_are_refused(l
     largest = np.pad(large_trace.block(layer=1).weights[2], (0, 1)).reshape(4, 2, 4, 2).max(axis=(1, 3))
     np.testing.assert_array_equal(levels, np.floor(254 * np.sqrt(largest) + 0.5))
     for refused in ({"view": "atlas"}, {"words": True}, {"pool": "mean"}, {"hide_special": True}):
-        with pytest.raises(AttnvizError, match="the maximum of a report is"):
+        with pytest.raises(AttnvizError, match="a report can have at most"):
             show(large_trace, **refused)

@@ -34,7 +34,7 @@ def test_texts_are_escaped_in_a_page(text: str) -> None:
     tags = [tag for tag, _ in Elements(page).found]
     expected = "html meta meta meta meta meta title style noscript main script script script"
     assert " ".join(tags) == expected
-    [reading] = facts_of(page)["readings"]
+    [reading] = facts_of(page)["traces"]
     assert reading["texts"] == [{"name": "", "typed": text, "written": ""}]
     assert reading["model"] == text
     assert page.isascii() or text not in page
@@ -112,9 +112,9 @@ def test_weights_are_exact_in_rows_that_attend_mostly_to_hidden_tokens(words: in
 
 
 def test_generated_text_is_separate_from_typed_text() -> None:
-    assert facts_of(report(translator()))["readings"][0]["texts"] == [
+    assert facts_of(report(translator()))["traces"][0]["texts"] == [
         {"name": "", "typed": TEXT, "written": ""},
-        {"name": "the decoder reads", "typed": "le ", "written": "chien vit"},
+        {"name": "decoder text", "typed": "le ", "written": "chien vit"},
     ]
 
 
@@ -122,7 +122,7 @@ def test_a_page_can_contain_several_traces() -> None:
     traces = [translator(), encoder(), encoder("a b")]
     page = report(traces, InitialView(kind="cross", layer=1, head=2, query=3, view="matrix"))
     facts = facts_of(page)
-    assert [reading["texts"][0]["typed"] for reading in facts["readings"]] == [TEXT, TEXT, "a b"]
+    assert [reading["texts"][0]["typed"] for reading in facts["traces"]] == [TEXT, TEXT, "a b"]
     opening = {name: facts["open"][name] for name in ("text", "kind", "layer", "heads", "query", "view")}
     assert opening == {
         "text": 1, "kind": "cross", "layer": 2, "heads": [3], "query": 4, "view": "matrix",
@@ -157,7 +157,7 @@ def test_a_figure_contains_only_what_its_view_shows(view: Any) -> None:
     figure = show(trace, kind="cross", layer=1, head=2, query=3, view=view)
     facts = facts_of(figure.page)
     assert facts["show"] == {None: ["atlas", "head"], "atlas": ["atlas"]}.get(view, ["head"])
-    kinds = facts["readings"][0]["kinds"]
+    kinds = facts["traces"][0]["kinds"]
     single_head = view in {"lines", "matrix"}
     assert [kind["kind"] for kind in kinds] == (["cross"] if single_head else ["encoder", "decoder", "cross"])
     assert kinds[-1]["layers"] == ([2] if single_head else [1, 2])
@@ -173,7 +173,7 @@ def test_a_figure_has_the_given_theme() -> None:
         assert f'<meta name="color-scheme" content="{expected}">' in page
     assert show(encoder()).page == show(encoder(), theme="auto").page
     assert facts_of(report(encoder()))["theme"] == "auto"
-    with pytest.raises(AttnvizError, match="There is no theme 'pink'; there are light, dark, auto"):
+    with pytest.raises(AttnvizError, match=r"Unknown theme 'pink'\. Choose one of light, dark, auto"):
         show(encoder(), theme="pink")  # type: ignore[arg-type]  # an invalid theme
 
 
@@ -182,5 +182,5 @@ def test_a_figure_has_the_given_theme() -> None:
 )
 def test_a_page_does_not_contain_the_folder_of_a_model(model: str, expected: str) -> None:
     page = report(encoder(model=model))
-    assert facts_of(page)["readings"][0]["model"] == expected
+    assert facts_of(page)["traces"][0]["model"] == expected
     assert repr(show(encoder(model=model))) == f"<attnviz: Layer 1, head 1 of {expected}>"

@@ -19,7 +19,7 @@ def patch(row: int, column: int) -> Token:
 
 WHAT = Token("what", 1, 0, 4, 0, special=False)
 IS = Token("is_it", 2, 5, 10, 1, special=False)
-# Models may read patches in another order than row by row.
+# Models may read patches in an order other than row by row.
 TOKENS = (WHAT, patch(0, 0), patch(1, 0), patch(0, 1), patch(1, 1), IS)
 PICTURE = PNG + b"made up"
 
@@ -37,7 +37,7 @@ def picture_trace() -> Trace:
 
 def test_a_report_and_a_figure_contain_the_picture_and_the_places_of_its_patches() -> None:
     for page in (report(picture_trace()), attnviz.show(picture_trace()).page):
-        [reading] = facts_of(page)["readings"]
+        [reading] = facts_of(page)["traces"]
         assert [kind["kind"] for kind in reading["kinds"]] == ["decoder"]
         [picture] = reading["pictures"]
         assert base64.b64decode(picture.pop("src").removeprefix("data:image/png;base64,")) == PICTURE
@@ -67,7 +67,7 @@ def test_the_picture_shows_cross_attention_from_words_to_patches() -> None:
         (report(trace), cross_weights),
         (figure_page, cross_weights.mean(axis=0, keepdims=True)),
     ):
-        [reading] = facts_of(page)["readings"]
+        [reading] = facts_of(page)["traces"]
         assert reading["kinds"][0]["kind"] == "cross"
         [picture] = reading["pictures"]
         assert (picture["kind"], picture["places"]) == ("cross", [0, 1, 2, 4, 3, 5])
@@ -81,18 +81,18 @@ def test_a_figure_of_pooled_heads_contains_the_picture() -> None:
     two_heads = np.stack([np.eye(6), np.tril(np.ones((6, 6))) / np.arange(1, 7)[:, None]]).astype(np.float32)
     trace = replace(picture_trace(), blocks=(weights_block("decoder", 0, TOKENS, TOKENS, two_heads),))
     page = attnviz.show(trace, pool="mean", hide_special=True).page
-    [picture] = facts_of(page)["readings"][0]["pictures"]
+    [picture] = facts_of(page)["traces"][0]["pictures"]
     numbers = numbers_of(page)[picture["weights"] :][:12].reshape(2, 6)
     assert np.allclose(numbers, two_heads.mean(axis=0)[[0, 5]][:, picture["places"]])
 
 
 def test_the_attention_of_the_vision_encoder_is_shown_without_the_text() -> None:
     page = attnviz.show(picture_trace(), kind="vision").page
-    [reading] = facts_of(page)["readings"]
+    [reading] = facts_of(page)["traces"]
     assert ([kind["kind"] for kind in reading["kinds"]], reading["pictures"]) == (["vision"], [])
     assert np.array_equal(weights_in(page, "vision", "plain")[0], picture_trace().block("vision").weights)
 
 
 def test_a_difference_has_no_picture() -> None:
     page = attnviz.show(picture_trace() - picture_trace()).page
-    assert facts_of(page)["readings"][0]["pictures"] == []
+    assert facts_of(page)["traces"][0]["pictures"] == []

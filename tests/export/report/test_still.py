@@ -172,7 +172,7 @@ def test_unknown_file_endings_are_refused_and_nothing_is_written(tmp_path: Path)
 def test_a_png_with_missing_letters_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(painted, "_FONTS", ())
     figure = show(WEIGHTS, ["The", "我"])
-    with pytest.raises(AttnvizError, match=r"No font .* all letters of “我”\. Save it as \.svg"):
+    with pytest.raises(AttnvizError, match=r"No installed font .* characters of “我”\. Save .* as \.svg"):
         figure.save(tmp_path / "head.png")
     assert not list(tmp_path.iterdir())
     figure.save(tmp_path / "head.svg")

@@ -37,7 +37,7 @@ def test_training_is_reproducible_despite_other_random_draws(trained: Tensor) ->
     steps = []
     for progress in train(TINY):
         torch.rand(progress.step)
-        progress.model.eval()  # as an evaluation may
+        progress.model.eval()  # an evaluation may do this
         steps.append(progress.step)
     assert torch.equal(numbers(progress), trained)
     assert steps == list(range(1, 13))

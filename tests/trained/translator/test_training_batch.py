@@ -34,7 +34,7 @@ def words(batch: TrainingBatch) -> list[tuple[tuple[str, ...], tuple[str, ...], 
 
 def test_ids_are_those_of_the_words(pairs: list[Pair]) -> None:
     equally_long = [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
-    assert len({len(pair.target) for pair in equally_long}) > 1  # some need padding
+    assert len({len(pair.target) for pair in equally_long}) > 1  # some sentences need padding
     assert words(TrainingBatch.of(equally_long)) == [
         ((*pair.source, END), (START, *pair.target), (*pair.target, END)) for pair in equally_long
     ]

@@ -12,7 +12,7 @@ from torch import Tensor
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.interventions.edit import Edit
 from attnviz.trained.translator import grammar
-from attnviz.trained.translator.translator import Sizes, Translator, build, longest_translation
+from attnviz.trained.translator.translator import Sizes, Translator, build, max_translation_words
 from attnviz.trained.translator.variants import VARIANTS, WEIGHTS
 from attnviz.trained.translator.vocabulary import ENGLISH, FRENCH
 from attnviz.trained.vocabulary import END, PAD, START
@@ -50,7 +50,7 @@ def greedy_reference(
     """Decode greedily with a full forward pass for each word."""
     words: tuple[str, ...] = ()
     encoder_edits = [edit for edit in edits if edit.kind == "encoder"]
-    while len(words) < longest_translation(source):
+    while len(words) < max_translation_words(source):
         decoder_edits = [edit for edit in edits if edit.kind != "encoder" and (edit.query or 0) <= len(words)]
         best = (
             translator.steps(source, words, encoder_edits + decoder_edits)
@@ -119,16 +119,16 @@ def test_translation_ends_at_the_end_token_or_the_maximum_length() -> None:
     for word in (PAD, START):  # never generated
         assert word not in Translator(constant_model(word), SIZES, {}).translate(SOURCES[0])
     translator = Translator(constant_model("chien"), SIZES, {})
-    assert translator.translate(SOURCES[1]) == ("chien",) * longest_translation(SOURCES[1])
+    assert translator.translate(SOURCES[1]) == ("chien",) * max_translation_words(SOURCES[1])
     assert [len(words) for words in translator.translate_all(SOURCES)] == [
-        longest_translation(source) for source in SOURCES
+        max_translation_words(source) for source in SOURCES
     ]
 
 
 def test_correct_translations_are_shorter_than_the_maximum() -> None:
     rng = random.Random(2)  # noqa: S311 - not security-relevant
     for pair in (grammar.sentence(rng) for _ in range(300)):
-        assert len(pair.target) < longest_translation(pair.source)
+        assert len(pair.target) < max_translation_words(pair.source)
 
 
 def test_edit_beyond_the_end_is_refused(translator: Translator) -> None:

@@ -17,10 +17,10 @@ from attnviz.text import decimal, percent, plural
 
 
 def draw(chosen: TokenSelection) -> None:
-    """Draw a table of Spearman's ρ, its range over the occlusion methods, and the chance level."""
+    """Draw a table of Spearman's ρ, as a range over the occlusion methods, and the chance level."""
     latest = job_of(chosen).latest
     if latest is None or not latest.found.occluded:
-        st.markdown("The correlations appear once the first token is removed.")
+        st.markdown("The correlations appear after the first token is occluded.")
         return
     ranked = chosen.ranked(latest.found)
     rows = beyond_weights.rows(latest.found, chosen.layer, chosen.head, ranked)
@@ -40,7 +40,7 @@ def _compared(rows: Sequence[Row]) -> list[Row]:
 
 
 def _range(row: Row) -> str:
-    """Return the range of ρ, "−0.12 to 0.45"; of one method, "0.45"."""
+    """Return the range of ρ, "−0.12 to 0.45"; for a single method, "0.45"."""
     return " to ".join(dict.fromkeys((decimal(row.lowest), decimal(row.highest))))
 
 

@@ -18,7 +18,7 @@ from attnviz.trace import Kind, Mask
 class TokenSelection(choosing.QueryInHead):
     """The selected token.
 
-    The layers are the encoder's, or the decoder's of a model without an encoder.
+    Its layer is one of the encoder or, if the model has no encoder, of the decoder.
     """
 
     def shown(self) -> tuple[int, ...]:

@@ -59,9 +59,9 @@ def _draw(chosen: TokenSelection, found: MeasuredToken) -> None:
     ranked = chosen.ranked(found)
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, ranked)
     st.markdown(
-        f"Which tokens matter to {chosen.token}? Each row is one measure; **1** is the token that matters "
-        "most. *Occlusion* replaces or removes one token at a time; the other rows are sorted by agreement "
-        "with it."
+        f"Which tokens matter to {chosen.token}? Each row is one measure. Numbers are ranks: **1** is the "
+        "token that matters most. Colours show values. *Occlusion* replaces or deletes one token at a time; "
+        "the other rows are sorted by agreement with occlusion."
     )
     _measures(chosen, found, rows, ranked)
     st.markdown(_measured_outcome(chosen, found))
@@ -107,12 +107,13 @@ def _measured_outcome(chosen: TokenSelection, found: MeasuredToken) -> str:
     if OCCLUSION in found.missing:
         return ""
     if not found.occluded:
-        return "Each token is removed in turn …"
+        return "Each token is replaced or deleted in turn …"
     if found.target is None:
-        return f"Measured outcome: the output of {chosen.token}, as 1 − cosine."
+        change = f"how much the output of {chosen.token} changes: 1 − cosine of the two outputs"
+        return f"Occlusion measures {change}."
     likely = f"{markdown.code(found.target.text)} ({percent(found.target.probability, 1)})"
     where = "in place of" if found.target.kind == "masked" else "after"
-    return f"Measured outcome: the log-probability of {likely} {where} {chosen.token}."
+    return f"Occlusion measures the change of the log-probability of {likely} {where} {chosen.token}."
 
 
 def _number(measure: str, value: float) -> str:

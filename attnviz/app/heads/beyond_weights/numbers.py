@@ -1,10 +1,10 @@
-"""The measures as a table of numbers, which Streamlit saves as a CSV file."""
+"""The measures as a table of numbers, with Streamlit's CSV download."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from attnviz.analysis.table import numbered
+from attnviz.analysis.table import numbered_label
 from attnviz.app.heads.beyond_weights.choices import TokenSelection
 from attnviz.app.heads.beyond_weights.comparison import job_of
 from attnviz.app.heads.beyond_weights.explained import measure_name
@@ -12,7 +12,7 @@ from attnviz.experiments.beyond_weights import MEASURES, MeasuredToken
 
 
 def draw(chosen: TokenSelection) -> None:
-    """Draw the numbers computed so far, for all of the model's tokens."""
+    """Draw the numbers computed so far, for all tokens of the text, including special tokens."""
     latest = job_of(chosen).latest
     if latest is None:
         st.markdown("The numbers appear when the first measure is computed.")
@@ -32,7 +32,7 @@ def columns(chosen: TokenSelection, found: MeasuredToken) -> dict[str, list[str]
 
     Occlusion has a column for each method; NaN where it cannot remove the token.
     """
-    table: dict[str, list[str] | list[float]] = {"token": [numbered(group) for group in chosen.queries]}
+    table: dict[str, list[str] | list[float]] = {"token": [numbered_label(group) for group in chosen.queries]}
     table |= {method: values.tolist() for method, values in found.occluded.items()}
     for measure in MEASURES:
         if (values := found.values_for(measure, chosen.layer, chosen.head)) is not None:

@@ -30,7 +30,7 @@ def choose() -> tuple[Comparison | None, list[DeltaGenerator]]:
     """Draw the choice of the model and the sentences.
 
     Returns:
-        The comparison, or None (after a message) if it is incomplete; and two columns for choosing the head.
+        The comparison, or None (after a message) if it is incomplete; and columns for a head and a word.
 
     Raises:
         AttnvizError: for example, the model cannot read one of the texts.
@@ -56,7 +56,10 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
     _fill_with_example(entry, offered)
     with second:
         other = OTHER.draw(
-            "Second sentence", placeholder=controls.ONE_CHANGED, on_change=controls.edited, args=(OTHER,)
+            "Second sentence",
+            placeholder=controls.ONE_CHANGED,
+            on_change=controls.remember_emptied,
+            args=(OTHER,),
         )
     current = example_of(entry, link.current(TEXT), link.current(OTHER))
     with swap:
@@ -90,14 +93,14 @@ def _wait(missing: str) -> None:
 
 def _fill_with_example(entry: Entry, offered: Sequence[Example]) -> None:
     """Fill the boxes with an example if neither the visitor nor a link has set them."""
-    if not any(box.is_set or link.named(box) for box in (TEXT, OTHER)):
+    if not any(box.is_set or link.contains(box) for box in (TEXT, OTHER)):
         TEXT.set(offered[0].text)
     if partner := _partner(entry):
         OTHER.set(partner)
 
 
 def _partner(entry: Entry) -> str:
-    """Return the second sentence of the first one's example if none is set; else ""."""
+    """Return the other sentence of the first sentence's example; "" for none, or if the second box is set."""
     return choosing.partner(entry, link.current(TEXT)) if controls.is_unset(OTHER) else ""
 
 
@@ -117,7 +120,7 @@ def _swap() -> None:
 def _open(example: Example) -> None:
     TEXT.set(example.text)
     OTHER.set(example.other)
-    controls.edited(OTHER)
+    controls.remember_emptied(OTHER)
 
 
 def choose_word(compared: Comparison, grid: Grid) -> int:

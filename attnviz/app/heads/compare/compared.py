@@ -1,4 +1,4 @@
-"""The aligned words of two texts, and the distance of their attention in each head."""
+"""The aligned words of two texts, and the distance between their attention weights in each head."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def weights(compared: Comparison, side: Side) -> Floats:
 def aligned_weights(compared: Comparison, side: Side, layer: int, head: int) -> Floats:
     """Return one head's weights on the grid, [row, column]; NaN for missing words and masked cells."""
     block = traces.trace(compared.model, compared.given(side)).of_kind(compared.kind)[layer]
-    seen = shown_mask(block.mask, *_shown(compared, side))
-    numbers = np.where(seen, weights(compared, side)[layer, head], np.float32(np.nan))
+    mask = shown_mask(block.mask, *_shown(compared, side))
+    numbers = np.where(mask, weights(compared, side)[layer, head], np.float32(np.nan))
     return aligned(compared).place(numbers, side)
 
 

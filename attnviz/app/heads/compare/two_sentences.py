@@ -1,4 +1,4 @@
-"""One model, two sentences: the change of each head, and the selected head in both sentences."""
+"""Two sentences in one model: the change of each head, and the selected head in both sentences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from attnviz.app.references import cited_markdown
 from attnviz.text import head_name, ordinal, percent, points
 from attnviz.trace import Floats
 
-_LISTED = 8
+_MAX_LISTED = 8
 _MIN_VISIBLE = 5e-4  # smaller changes are shown as 0
 _TEXTS = markdown.parts(Path(__file__).with_name("explained.md"))
 
@@ -29,7 +29,7 @@ Head = tuple[int, int]
 
 
 def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> None:
-    """Draw the ranking of all heads, the selected head in both sentences, and its choice in `places`.
+    """Draw the ranking of all heads, and one head in both sentences; `places` hold the selects.
 
     Raises:
         AttnvizError: the sentences share too few words, or are too long.
@@ -54,7 +54,7 @@ def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> None:
         f"{_describe_rank(values, order, head, one_word)} {describe_change(grid, second - first, row)}"
     )
     with listed:
-        offered = {f"{head_name(*at)} · {percent(float(values[at]))}": at for at in order[:_LISTED]}
+        offered = {f"{head_name(*at)} · {percent(float(values[at]))}": at for at in order[:_MAX_LISTED]}
         controls.buttons(
             "Heads that change most", offered, "most changed", lambda at: controls.open_head(*at)
         )
@@ -75,20 +75,22 @@ def _describe_rank(values: Floats, order: Sequence[Head], head: Head, one_word: 
 
 
 def describe_change(grid: Grid, change: Floats, row: int) -> str:
-    """Describe the change of a row: "`it` gives `dog` **36 percentage points less** and `road` …".
+    """Describe a row's changes: "The weight of `it` on `dog` falls by **36 percentage points** …".
 
     Args:
         grid: The aligned words.
         change: One head's weights, second − first, [row, column]; NaN where a side has no weight.
-        row: Row of the grid, for a word of both sides.
+        row: Row of a word that both sentences have.
     """
     name = markdown.token(row, grid.queries)
     moved = changed_keys(change, row, grid.queries, grid.keys)
     parts = [
-        f"{markdown.code(key)} **{points(size)} {'more' if size > 0 else 'less'}**"
+        f"on {markdown.code(key)} {'rises' if size > 0 else 'falls'} by **{points(size)}**"
         for key, size in filter(None, (moved.loss, moved.gain))
     ]
-    return f"{name} gives {' and '.join(parts) or 'no shared word half a percentage point more or less'}."
+    if not parts:
+        return f"No weight of {name} on a shared word changes by 0.5 percentage points or more."
+    return f"The weight of {name} {' and '.join(parts)}."
 
 
 def _map(values: Floats, head: Head) -> None:

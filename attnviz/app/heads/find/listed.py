@@ -1,4 +1,4 @@
-"""Tokens in their sentences: what each attends to, and a link to Explore."""
+"""Tokens in their sentences: the token that each attends to most, and a link to Explore."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attnviz.experiments.neighbours import Neighbour, TextVectors, Vector, read_
 from attnviz.text import decimal, percent
 
 MAX_BYTES = 2**27
-"""Maximum size of the vectors of one text, of all heads of a layer: 134 MB."""
+"""Maximum size of the vectors of one text in all heads of a layer: 134 MB."""
 
 _MARKS: dict[Vector, str] = {
     "query": ":blue-background[",
@@ -41,7 +41,8 @@ def draw(chosen: HeadSelection, found: Neighbour, vector: Vector) -> None:
     Args:
         chosen: The head.
         found: The token.
-        vector: Vector that sets the token's colour; for keys, the token that it attends to is not marked.
+        vector: Kind of vector, which sets the token's colour. For a key, the token that `found` attends to
+            is not marked.
     """
     tokens = loading.tokens(chosen.entry.name, found.sentence)
     groups = DisplayTokens(tokens, found.sentence).groups
@@ -69,10 +70,7 @@ def draw(chosen: HeadSelection, found: Neighbour, vector: Vector) -> None:
 
 
 def _marked(text: str, marks: Sequence[tuple[Span, str]]) -> str:
-    """Return a sentence as Markdown, with marks around some words: "*", "**", or a directive, ":red[".
-
-    A directive is closed by its bracket.
-    """
+    """Return a sentence as Markdown, with marks around some words: "*", "**", or a directive: ":red["."""
     written, begin = "", 0
     for span, sign in sorted(marks):
         written += markdown.plain(text[begin : span.start])

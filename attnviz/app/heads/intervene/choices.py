@@ -14,21 +14,21 @@ from attnviz.app.explore import attention
 from attnviz.app.heads import choosing
 from attnviz.app.state import memory
 from attnviz.app.state.choices import EDITS, POINTS_AT
-from attnviz.app.state.link import named as in_link
+from attnviz.app.state.link import contains as in_link
 from attnviz.capture.model import ModelInput
 from attnviz.errors import InvalidEdit
 from attnviz.interventions.edit import Edit, by_place, validate_edits
 from attnviz.models.catalogue import Entry
-from attnviz.models.families import ONLY_ABLATED
+from attnviz.models.families import ABLATION_ONLY
 from attnviz.text import head_name
 
 MAX_EDITS = 200
 _MAX_LISTED = 8
 
-_FIRST = "the edit that Intervene opened with, and its model"
+_FIRST = "the initial edit of Intervene, and its model"
 _HELP = (
     "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only its row of token 10; “encoder 4-2 10 "
-    ">8” moves all weight of that row to token 8, “encoder 4-2 >8” that of all rows; “encoder 4-2 10 3>8” "
+    ">8” moves all weight of that row to token 8, “encoder 4-2 >8” does so in all rows; “encoder 4-2 10 3>8” "
     "moves the row’s weight on token 3 to token 8."
 )
 
@@ -81,7 +81,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
 
 
 def _ablate_first(entry: Entry, edit: Edit) -> None:
-    """Open the page with an effect: ablate the shown head, and another model's shown head in its place."""
+    """Ablate the shown head when the page opens; after a change of model, that model's shown head instead."""
     model, first = memory.get(_FIRST, ("", ""))
     opened = not EDITS.is_set and not in_link(EDITS)
     if opened or (entry.name != model and EDITS.get([]) == [first]):
@@ -94,7 +94,7 @@ def _redirect(chosen: Intervention) -> None:
 
     The default is the ordinary token with the second largest weight.
     """
-    if chosen.entry.family in ONLY_ABLATED:
+    if chosen.entry.family in ABLATION_ONLY:
         st.markdown(
             ":small[The heads of this model can be ablated, but their attention cannot be redirected.]"
         )
@@ -166,7 +166,8 @@ def _valid_edits(texts: Sequence[str], entry: Entry, given: ModelInput) -> tuple
     if edits:
         parts = [_in_words(edit, entry, given) for edit in edits[:_MAX_LISTED]]
         more = f"; and {len(edits) - _MAX_LISTED} more" if len(edits) > _MAX_LISTED else ""
-        st.markdown(f"{parts[0][0].upper()}{'; '.join(parts)[1:]}{more}.")
+        zero = ": its output is set to zero" if len(edits) == 1 and edits[0].target is None else more
+        st.markdown(f"{parts[0][0].upper()}{'; '.join(parts)[1:]}{zero}.")
     if problems:
         listed = "  \n".join([*problems][:_MAX_LISTED])
         st.warning(f"Some changes are invalid and were not applied.  \n{listed}", icon=":material/link_off:")

@@ -33,7 +33,7 @@ class LikelyToken:
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """Changes of all outputs, for one variant, and the most likely tokens.
+    """The effect of the edits: the change of every output, and the most likely tokens.
 
     The most likely tokens before the edits come first, then new ones; empty without a prediction.
     """

@@ -16,23 +16,23 @@ _LIMITS = Path(__file__).with_name("limits.md").read_text("utf-8")
 
 
 def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -> int | None:
-    """Draw the effect of the edits; without edits, the attention of the head.
+    """Draw the attention of the head, and the effect of the edits beside it.
 
     Args:
         chosen: The selection and its edits.
-        figure, beside: Containers of the picture and of the text beside it.
+        figure, beside: Containers of the attention and of the effect.
 
     Returns:
         The position of the shown prediction, from 0; None if the model does not predict.
     """
+    with figure:
+        picture.draw(chosen)
     with beside:
         place = words.place(chosen)
     if not chosen.edits:
         beside.markdown(
             "**Ablate the head**: the model is run again without it, and the effect is shown here."
         )
-        with figure:
-            picture.draw(chosen)
         return place
     effect = computed.effect(chosen, place)
     with beside:
@@ -40,18 +40,15 @@ def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -
             words.written(chosen)
         if place is not None:
             st.markdown(words.summary(chosen, effect, place))
+            words.expected(chosen, effect, place)
         else:
             outputs.show(chosen, effect)
+            outputs.bars(chosen, effect)
             if mask := lookup.mask_token(chosen.entry):
                 st.markdown(
                     f":small[This model can predict a masked word: type {markdown.code(mask)} in place of a "
                     "word to see how the prediction changes.]"
                 )
-    with figure:
-        if place is None:
-            outputs.bars(chosen, effect)
-        else:
-            words.expected(chosen, effect, place)
     return place
 
 

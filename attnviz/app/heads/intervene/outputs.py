@@ -12,7 +12,7 @@ from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.ranking import angle
 from attnviz.experiments.ablation import angles
 
-_MAX_BARS = 24  # if there are more tokens, those with the largest change
+_MAX_BARS = 24  # with more tokens, only those with the largest change are drawn
 
 
 def show(chosen: Intervention, found: Effect) -> None:
@@ -20,7 +20,7 @@ def show(chosen: Intervention, found: Effect) -> None:
     cosine_change = float(ranking.cosine_changes(chosen, found.distances)[0, chosen.query])
     change = "does not change"
     if cosine_change:
-        change = f"changes by **{angle(cosine_change)}** (angle between the two vectors; 90°: orthogonal)"
+        change = f"changes by **{angle(cosine_change)}**"
     st.markdown(f"With these changes, the output of {chosen.token} {change}. {_median_head(chosen)}")
 
 
@@ -35,13 +35,14 @@ def bars(chosen: Intervention, found: Effect) -> None:
             "label": chosen.queries[at].label,
             "size": float(np.clip(sizes[at], 0, 1)),
             "written": angle(float(moved[at])),
-            "hint": f"1 − cosine: {moved[at]:.4f}",
+            "hint": f"1 − cosine of this angle: {moved[at]:.4f}",
             "marked": at == chosen.query,
         }
         for at in sorted(shown)
     ]
     some = f"; the {len(shown)} of {len(moved)} with the largest change" if len(shown) < len(moved) else ""
-    token_bars("moved", title=f"Change of each token’s output (angle){some}", bars=rows)
+    title = f"Angle between each token’s output before and after (bars: relative to the largest){some}"
+    token_bars("moved", title=title, bars=rows)
 
 
 def _median_head(chosen: Intervention) -> str:

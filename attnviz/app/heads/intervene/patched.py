@@ -107,8 +107,8 @@ def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]
     if found.together is not None:
         st.markdown(
             f":small[The shares sum to {signed_share(found.shares.sum())}. The sum need not be 100 %: heads "
-            "build on each other, and two can have the same effect. A negative share moves the outcome "
-            f"further away. Patching all heads together restores {signed_share(found.together)}.]"
+            "build on each other, and two can have the same effect. A head with a negative share moves the "
+            f"outcome further away. Patching all heads together restores {signed_share(found.together)}.]"
         )
     limit = float(np.abs(found.shares).max()) or 1.0
     ranking.draw_map(

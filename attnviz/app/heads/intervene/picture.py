@@ -25,17 +25,15 @@ def draw(chosen: Intervention) -> None:
     name = chosen.name
     before = chosen.block.weights[chosen.head]
     after = computed.weights(chosen) if chosen.edits else None
-    sentence = f"{chosen.token} attends to {_largest_weights(chosen, before)}"
-    if after is not None:
-        sentence += f"; with the changes, to {_largest_weights(chosen, after)}"
-    if after is None:
-        _picture("before", chosen, before, f"Head {name}")
+    if after is None or not after.any() or np.array_equal(after, before):
+        heading = f"Head {name}, without the changes" if chosen.edits else f"Head {name}"
+        st.markdown(f"**{heading}**")
+        _picture("before", chosen, before, heading)
         return
-    st.markdown(f"{sentence}.")
-    if not after.any():
-        st.markdown("With the changes, the head is ablated: its output is 0. The picture shows it unchanged.")
-        _picture("before", chosen, before, f"Head {name}, unchanged")
-        return
+    st.markdown(
+        f"{chosen.token} attends to {_largest_weights(chosen, before)}; "
+        f"with the changes, to {_largest_weights(chosen, after)}."
+    )
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown("**Unchanged**")

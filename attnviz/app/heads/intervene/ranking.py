@@ -73,7 +73,7 @@ def _draw_ranking(chosen: Intervention, progress: Progress[Ablation]) -> None:
     is_angle = moved.variation is None
     formatted: Callable[[float], str] = angle if is_angle else percent
     shown = angles(size) if is_angle else 100 * size
-    title = f"ablated alone, {'changes the token’s output by' if is_angle else 'moves this much probability'}"
+    title = f"each head ablated alone: {'change of the token’s output' if is_angle else 'probability moved'}"
     selected = Edit(chosen.kind, chosen.layer, chosen.head)
     if selected in ablated:
         at = ablated.index(selected)
@@ -87,7 +87,7 @@ def _draw_ranking(chosen: Intervention, progress: Progress[Ablation]) -> None:
         shown,
         title=title,
         texts=[formatted(float(one)) for one in size],
-        printed=[f"{sign:.0f}" for sign in shown],
+        printed=[f"{value:.0f}" for value in shown],
         low=(0.0, "0"),
         high=(float(shown.max()) or 1.0, formatted(float(size.max()))),
     )

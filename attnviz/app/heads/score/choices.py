@@ -19,12 +19,12 @@ from attnviz.experiments.scoring import HeadTest
 from attnviz.experiments.sentences import self_attention
 
 DEFAULT_TEST = "pronoun to noun"
-"""The default test; the head that Explore opens first does well in it."""
+"""The default test, in which the head that Explore opens first has a high score."""
 
 
 @dataclass(frozen=True)
 class TestedHead(choosing.HeadSelection):
-    """The selected head, the test and its examples; None before the visitor enters any."""
+    """The selected head, the test, and its examples; `corpus` is None before the visitor enters any."""
 
     test: HeadTest[Any]
     corpus: Corpus | None
@@ -34,7 +34,7 @@ def choose() -> TestedHead:
     """Draw the choices.
 
     Raises:
-        AttnvizError: the model is unusable, or the examples are not text, or too long.
+        AttnvizError: the model is unusable, or there are too many examples.
     """
     with bar():
         first, second, third = st.columns([5, 3, 4])

@@ -25,7 +25,9 @@ from attnviz.experiments.progress import Progress
 from attnviz.experiments.scoring import COLUMNS, Found, Scores, measure, rows
 from attnviz.text import NO_NUMBER, head_name, percent, plural
 
-_INTERVAL = f"{100 * CONFIDENCE:g} % interval"
+_INTERVAL = f"{100 * CONFIDENCE:g} % confidence interval"
+
+_HELP = {"attention weight": "Mean weight of the head on the tokens that the test compares or expects."}
 
 
 def draw(chosen: TestedHead) -> None:
@@ -63,7 +65,7 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
     """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, tests_of_source(chosen.test)
-    chosen.test.source.parse(corpus)  # here, because the job would offer a retry
+    chosen.test.source.parse(corpus)  # here, because the job would offer to start again
     key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 
@@ -101,21 +103,24 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
     """Draw the best head, chosen on one half of the examples, with its score on the other half."""
     best, (low, high), (strategy, baseline) = scores.best, scores.interval, scores.baseline
     lines = ["| Head | score | baseline |", "|---|---|---|"]
+    unit = chosen.test.source.unit
     if best is not None:
         name = head_name(best.layer, best.head)
         score = with_interval(best.score, best.low, best.high)
         lines.append(
-            f"| **Head {name}** (among the best), held-out half | **{score}** | {number(best.baseline)} |"
+            f"| **Head {name}**, one of the best on half of the {unit}s, tested on the other half "
+            f"| **{score}** | {number(best.baseline)} |"
         )
     at = chosen.layer, chosen.head
     score = with_interval(scores.mean[at], low[at], high[at])
-    selected = f"Head {chosen.name}, all {plural(scores.examples, 'example')}"
-    st.markdown("\n".join([*lines, f"| {selected} | {score} | {number(baseline[at])} |"]))
+    selected = f"Head {chosen.name}, all {plural(scores.examples, unit)}"
+    lines.append(f"| {selected} | {score} | {number(baseline[at])} |")
+    st.markdown("\n".join(lines).replace("–", "\N{WORD JOINER}–\N{WORD JOINER}"))
     every = ""
     if scores.unfiltered is not None:
-        every = f" Head {chosen.name} with nothing excluded: {number(scores.unfiltered[at])}."
+        every = f" Head {chosen.name} without exclusions: {number(scores.unfiltered[at])}."
     st.markdown(
-        f":small[First line: chosen on the other half of the examples. In brackets: {_INTERVAL}. Baseline: "
+        f":small[In brackets: {_INTERVAL}. Baseline, the score of chance or of a simple rule: "
         f"{markdown.plain(strategy)}.{every}]"
     )
     if best is not None and (best.layer, best.head) != at:
@@ -143,7 +148,9 @@ def _table(chosen: TestedHead, scores: Scores) -> None:
         table,
         column_config={
             "head": st.column_config.TextColumn(pinned=True, width="small"),
-            **{name: st.column_config.NumberColumn(format="%.1f %%") for name in shares},
+            **{
+                name: st.column_config.NumberColumn(format="%.1f %%", help=_HELP.get(name)) for name in shares
+            },
         },
         hide_index=True,
         height=320,

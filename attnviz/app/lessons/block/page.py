@@ -42,7 +42,7 @@ _walk = cached_bert(values.walk)
 
 @dataclass(frozen=True)
 class TokenInLayer(choosing.TokenSelection):
-    """A token and a layer, which counts from 0."""
+    """A token and a layer, from 0."""
 
     layer: int
 

@@ -24,7 +24,7 @@ class Vector:
         values: The vector.
         length: Euclidean norm.
         mean: Mean of the entries.
-        cosine: Cosine to the input of the layer; None for vectors of another size.
+        cosine: Cosine with the input of the layer; None for vectors of another size.
     """
 
     values: Floats
@@ -66,7 +66,7 @@ class Walk:
 
     @property
     def reach(self) -> float:
-        """The end of the colour scale: the 98 % quantile of |entries| of all vectors of size d_model."""
+        """The end of the colour scale: 98th percentile of |entry| over all vectors of size d_model."""
         same_size = [vector.values for vector in self.vectors.values() if vector.cosine is not None]
         return float(np.quantile(np.abs(np.concatenate(same_size)), 0.98))
 

@@ -21,7 +21,7 @@ from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
 from attnviz.app.lessons.measured import held_out, opening_head, variant_of
 from attnviz.app.lessons.translate.values import PRONOUNS
 from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDITS
-from attnviz.app.state.link import named as in_link
+from attnviz.app.state.link import contains as in_link
 from attnviz.errors import InvalidEdit, ModelFilesDamaged
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
@@ -125,7 +125,7 @@ def _head(page: LessonPage, row: Row) -> str:
 
 
 def _choose_edits(page: LessonPage, text: str, model: str) -> tuple[str, ...]:
-    """Draw the box for edits; a new sentence starts without edits, and invalid ones are not applied."""
+    """Draw the box for edits; a new sentence starts without edits, and invalid edits are not applied."""
     if (text, model) == (OPENING, catalogue.TRANSLATOR) and not EDITS.is_set and not in_link(EDITS):
         EDITS.set([OPENING_EDIT])
     typed = changes(

@@ -63,7 +63,7 @@ class Experiment:
         allowed: [key], True where a key is not masked.
         row_before, row_now: [key], weights of the row without and with the edits.
         words_before, words_now: French words without and with the edits.
-        gender: None where the unchanged translation has no *il* or *elle*.
+        gender: Choice of the pronoun; None if the unchanged translation has no *il* or *elle*.
     """
 
     queries: tuple[str, ...]

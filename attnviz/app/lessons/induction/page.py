@@ -120,7 +120,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> tuple[tuple[str, ...], int, str]:
-    """Draw the choices of the words, one of them, and the model's size."""
+    """Draw the choices of the words, the selected word and the model's size."""
     left, right = st.columns([7, 4])
     with left, st.container(horizontal=True, vertical_alignment="bottom"):
         box = st.container()
@@ -200,13 +200,14 @@ def _picture(page: LessonPage, chosen: Chosen) -> None:
             layer=layer + 1,
             heads=(head + 1,),
             heading=title,
-            note=page.label(f"{role}_note"),
+            note=page.label(f"{role}_note", word=chosen.word, following=chosen.following),
             caption=f"{title}. {about}",
             filename=f"attnviz-{chosen.model}-{role}",
         )
 
     intact = chosen.measured()
-    page.text("copied", all=intact.right, without=chosen.measured(intact.induction_heads).right)
+    without = chosen.measured(intact.induction_heads).right
+    page.text("copied", texts=TEXTS, all=intact.right, without=without)
     left, right = st.columns(2, gap="medium")
     with left:
         head_picture("stripe", roles.induction_heads, chosen.repeated_token)
@@ -262,7 +263,7 @@ def _listed(heads: Heads) -> str:
 
 
 def _predict(page: LessonPage, chosen: Chosen) -> None:
-    """Draw the question which token the strongest induction head attends to, with no head ablated."""
+    """Draw the question about the token with the largest weight in an induction head; no head is ablated."""
     head = chosen.measured().induction_heads[0]
     found = _repeated(chosen.words, model=chosen.model)
     row, first = found.weights[head][chosen.repeated_token], 1 + chosen.place
@@ -279,7 +280,7 @@ def _predict(page: LessonPage, chosen: Chosen) -> None:
 
 
 def _every(page: LessonPage, chosen: Chosen) -> None:
-    """Draw a table with each head ablated, all heads of a role, and the control heads."""
+    """Draw a table of results with each head, all heads of a role, or the control heads ablated."""
     intact = chosen.measured()
     roles = {head: page.label("previous") for head in intact.previous_word_heads}
     roles |= {head: page.label("induction") for head in intact.induction_heads}

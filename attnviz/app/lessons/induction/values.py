@@ -24,7 +24,7 @@ class Repeated:
 
     Attributes:
         weights: [layer, head, query, key].
-        previous_word_weights: [layer, head, word], weight on each word from the next, at first occurrence.
+        previous_word_weights: [layer, head, word], weight on each word from the next one, in the first half.
         induction_weights: [layer, head, word], weight from each repeated word on the word after its first
             occurrence.
         right: [word], probability of the correct next word after each repeated word but the last.
@@ -82,7 +82,7 @@ def measured_after_start(*, model: str = catalogue.STORYTELLER) -> Copying:
 
 
 def control_heads(intact: Copying) -> Heads:
-    """Return the heads that have no role but are in the layers of the previous-word heads."""
+    """Return the heads without a role in the layers that have previous-word heads."""
     layers = {layer for layer, _ in intact.previous_word_heads}
     roles = {*intact.previous_word_heads, *intact.induction_heads}
     heads: Heads = tuple(np.ndindex(intact.prefix_matching.shape))

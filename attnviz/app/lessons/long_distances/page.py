@@ -18,7 +18,7 @@ _LOOK: dict[Name, tuple[Marker, Colour]] = {
     "lstm_attention": ("diamond", "query"),
     "transformer": ("circle", "weights"),
 }
-_LABEL_HEIGHT = 15  # percent; below the error bars
+_LABEL_HEIGHT = 15  # percent; between the lines
 
 
 def draw() -> None:
@@ -33,7 +33,14 @@ def draw() -> None:
         rates = len({run.learning_rate for run in found.runs})
         with page.picture:
             _chart(page, found, results)
-        page.explain(clauses=found.max_trained_clauses)
+        trained = slice(found.max_trained_clauses + 1)
+        lowest = {name: float(np.median(of.exact, axis=0)[trained].min()) for name, of in results.items()}
+        page.explain(
+            clauses=found.max_trained_clauses,
+            seeds=seeds,
+            lstm=lowest["lstm"],
+            lowest=min(lowest["lstm_attention"], lowest["transformer"]),
+        )
         with page.beside:
             page.text("table", words=words, seeds=seeds, **medians)
         page.predict(of_sentence=False, words=words, **medians)
@@ -66,16 +73,18 @@ def _chart(page: LessonPage, found: Distances, results: dict[Name, Results]) -> 
             Line(page.label(name), words, median, low, high, marker=marker, colour=colour, printed=printed)
         )
         medians[name] = ", ".join(f"{share:.0f}" for share in median)
-    beyond = Line("", [longest], [_LABEL_HEIGHT], dash=None, colour="muted", printed=[page.label("beyond")])
+    printed = [page.label("trained")]
+    end = Line("", [longest], [_LABEL_HEIGHT], dash=None, colour="muted", printed=printed, before=True)
     seeds = len(results["lstm"].exact)
     st.header(page.label("title"), anchor=False)
     curves(
         "distance-exact",
-        [*lines, beyond],
+        [*lines, end],
         title=page.label("title"),
-        across=Axis(page.label("across"), at=page.label("at")),
-        up=Axis(page.label("up"), zero=True, digits=0),
+        x_axis=Axis(page.label("across"), at=page.label("at")),
+        y_axis=Axis(page.label("up"), zero=True, digits=0),
         marked=longest,
         height=280,
         alt=page.label("alt", seeds=seeds, words=", ".join(map(str, words)), longest=longest, **medians),
     )
+    st.caption(page.label("points", seeds=seeds))

@@ -12,10 +12,10 @@ from attnviz.trained.translator.distance import Distances, Name
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The results of one network, with the better of its learning rates.
+    """The results of one network, with its best learning rate.
 
     Attributes:
-        learning_rate: This learning rate.
+        learning_rate: The best learning rate.
         exact: [seed, distance], fraction of fully correct translations.
         pronoun: [seed, distance], fraction of sentences with the correct pronoun.
     """
@@ -35,5 +35,5 @@ def results(found: Distances, name: Name) -> Results:
 
 
 def distances_shown(found: Distances) -> list[int]:
-    """Return the indices of the shortest distance, the longest one in training, and the longest one."""
+    """Return the indices of the shortest distance, the longest in training, and the longest of all."""
     return [0, found.max_trained_clauses, len(found.words) - 1]

@@ -39,7 +39,7 @@ def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int
     """Return the summands of Concat(head₁, …, head_h) W_O + b_O = Σ headᵢ W_Oᵢ + b_O.
 
     The share of a summand s in the output o is its projection onto o, in lengths of o: s · o / |o|²
-    = |s| cos(s, o) / |o|. A sum's projection is the sum of the projections, and o's own is 1.
+    = |s| cos(s, o) / |o|. The projection of a sum is the sum of the projections, and the share of o is 1.
 
     Args:
         attention: The attention block.

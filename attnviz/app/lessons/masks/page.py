@@ -9,7 +9,6 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
-from attnviz.analysis.sentence import strongest_keys
 from attnviz.app import controls, markdown
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.choosing import HeadSelection
@@ -50,10 +49,7 @@ def draw() -> None:
                 CELLS, chosen.text, page.label("by hand"), placeholder=page.label("edit")
             )
         with page.picture:
-            run = _picture(page, chosen, cells)
-        with page.beside:
-            st.header(page.label("before"), anchor=False)
-            _weights(page, chosen, "before", run.before, run, page.label("before"))
+            _picture(page, chosen, cells)
         row = _renormalized(chosen.text, chosen.head, chosen.query)
         page.predict(
             head=f"1-{chosen.head + 1}",
@@ -70,8 +66,8 @@ def draw() -> None:
         )
 
 
-def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> MaskedRun:
-    """Draw the mask and the model's weights with it."""
+def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> None:
+    """Draw the mask, and the model's weights with and without it."""
     kind = MASK.labelled_segments(page.label("mask"), values.KINDS, page.label)
     size_row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
     with size_row:
@@ -84,25 +80,23 @@ def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> Maske
         run = _masked_run(chosen.text, choice, chosen.head)
     heading = page.label("masked") if run.after is not None else page.label("before")
     shown = np.where(run.mask, run.before if run.after is None else run.after, np.nan)
-    _weights(page, chosen, "masked", shown, run, heading, partial(_edit, cells))
-    groups = _groups(run, chosen.text)
+    left, right = st.columns(2)
+    with left:
+        _weights(page, chosen, "masked", shown, run, heading, partial(_edit, cells))
+    with right:
+        _weights(page, chosen, "before", run.before, run, page.label("before"))
     if run.after is None:
+        groups = _groups(run, chosen.text)
         rows = [markdown.token(int(row), groups) for row in np.flatnonzero(~run.mask.any(axis=1))]
         refused = page.document.render("refused", rows=Markdown(", ".join(rows)), problem=run.problem)
         st.error(refused, icon=":material/block:")
-        return run
-    before, after = (
-        markdown.shares(strongest_keys(each[chosen.layer], chosen.query, groups))
-        for each in (run.before, run.after)
-    )
-    page.text("query-row", head=chosen.head_name, query=chosen.name, before=before, after=after)
+        return
     if choice.pads:
         tokens = len(chosen.groups)
         alone = _masked_run(chosen.text, MaskChoice("none"), chosen.head).before
         page.text(
             "padding-difference", difference=float(np.abs(run.after[:, :tokens, :tokens] - alone).max())
         )
-    return run
 
 
 def _sizes(page: LessonPage, kind: str, tokens: int) -> MaskChoice:
@@ -140,6 +134,7 @@ def _weights(
     on_pick: Callable[[int | None, int | None], None] | None = None,
 ) -> None:
     """Draw the weights of the chosen layer, [layer, query, key], as a matrix."""
+    st.header(heading, anchor=False)
     named = shown_tokens(_groups(run, chosen.text))
     weights_picture(
         f"weights {name}",
@@ -157,7 +152,7 @@ def _weights(
 
 
 def _outputs(page: LessonPage, text: str) -> None:
-    """Draw a table of the changes of all outputs when one word is replaced, in an encoder and a decoder."""
+    """Draw a table of how all outputs change when a word is replaced, without and with a causal mask."""
     page.text("reach")
     word, other = st.columns(2)
     with word:

@@ -130,7 +130,7 @@ def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
 
 @dataclass(frozen=True)
 class Renormalized:
-    """The effect of the causal mask on one row of layer 1, where only the masked keys change.
+    """The effect of the causal mask on one row of layer 1, where the other scores are unchanged.
 
     Attributes:
         key: Position of the key with the largest weight under the mask.
@@ -160,7 +160,7 @@ class OutputChange:
 
     Attributes:
         unchanged: [token], True where the output is bit-identical.
-        distance: [token], 1 − cosine of the output before and after: 0 same direction, 1 orthogonal.
+        distance: [token], 1 − cosine of the outputs before and after: 0 if parallel, 1 if orthogonal.
     """
 
     unchanged: NDArray[np.bool_]

@@ -1,4 +1,4 @@
-"""The sinusoidal positions as a heatmap with the formula of each cell in its tooltip."""
+"""A heatmap of the sinusoidal positions, with the formula of each cell in its tooltip."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def encoding(
         spec={
             "description": f"{title}. {alt}",
             "width": "container",
-            "height": 250 if TEACHER.get(False) else 350,
+            "height": 250 if TEACHER.get(False) else "container",  # 350, on phones 230: lesson.css
             "layer": [
                 {
                     "data": {"values": rows},
@@ -93,6 +93,7 @@ def encoding(
             "config": config(2),
         },
         width="stretch",
+        height="content" if TEACHER.get(False) else "stretch",
         key=name,
     )
 

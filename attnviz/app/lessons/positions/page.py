@@ -20,7 +20,7 @@ from attnviz.app.lessons.positions import values
 from attnviz.app.lessons.positions.encoding import encoding
 from attnviz.app.markdown import Markdown, token
 from attnviz.app.state import link
-from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, ORDER, SHIFT, SLOPES, TEACHER
+from attnviz.app.state.choices import DIMENSION_PAIR, ENCODING, KEY, ORDER, SHIFT, SLOPES
 from attnviz.text import head_name
 
 KINDS = {
@@ -98,9 +98,8 @@ def _picture(page: LessonPage, chosen: TokenSelection, found: values.Waves) -> i
                 "waves",
                 lines,
                 title=title,
-                height=200 if TEACHER.get(False) else 250,
-                across=Axis(page.label("position"), at=page.label("position_at")),
-                up=Axis(page.label("value"), digits=3),
+                x_axis=Axis(page.label("position"), at=page.label("position_at")),
+                y_axis=Axis(page.label("value"), digits=3),
                 marked=chosen.query,
                 alt=page.label("waves_alt", period=_period(found, pair)),
             )
@@ -139,8 +138,8 @@ def _rotation(page: LessonPage, chosen: TokenSelection, found: values.Waves, pai
                 Line(page.label("after"), [0, to_x], [0, to_y], marker="diamond", colour="text", points=[1]),
             ],
             title=page.label("rotation_title", pair=pair),
-            across=Axis(page.label("cosine_axis", pair=pair)),
-            up=Axis(page.label("sine_axis", pair=pair), digits=3),
+            x_axis=Axis(page.label("cosine_axis", pair=pair)),
+            y_axis=Axis(page.label("sine_axis", pair=pair), digits=3),
             plane=True,
             alt=page.label("rotation_alt", angle=angle),
         )
@@ -149,8 +148,8 @@ def _rotation(page: LessonPage, chosen: TokenSelection, found: values.Waves, pai
             "products",
             [Line(page.label("product"), range(len(products)), products, colour="text")],
             title=page.label("products_title"),
-            across=Axis(page.label("distance"), at=page.label("distance_at")),
-            up=Axis(page.label("product")),
+            x_axis=Axis(page.label("distance"), at=page.label("distance_at")),
+            y_axis=Axis(page.label("product")),
             marked=k,
             height=150,
             alt=page.label("products_alt", same=products[0], far=products[10]),
@@ -196,8 +195,8 @@ def _draw_learned(page: LessonPage, _: TokenSelection, picture: DeltaGenerator) 
             "learned-positions",
             [line],
             title=page.label("cosines_title"),
-            across=Axis(page.label("distance"), at=page.label("distance_at")),
-            up=Axis(page.label("cosine_of_two"), digits=3),
+            x_axis=Axis(page.label("distance"), at=page.label("distance_at")),
+            y_axis=Axis(page.label("cosine_of_two"), digits=3),
             alt=page.label("cosines_alt", near=found.mean[1], far=found.mean[10]),
         )
 
@@ -226,8 +225,8 @@ def _draw_rotary(page: LessonPage, chosen: TokenSelection, picture: DeltaGenerat
             "rotary",
             lines,
             title=page.label("rotary_title"),
-            across=Axis(page.label("key_minus_query")),
-            up=Axis(page.label("score"), digits=3),
+            x_axis=Axis(page.label("key_minus_query")),
+            y_axis=Axis(page.label("score"), digits=3),
             marked=distance,
             alt=page.label("rotary_alt", difference=float(np.ptp(found.scores, axis=0).max())),
         )
@@ -253,8 +252,8 @@ def _draw_alibi(page: LessonPage, _: TokenSelection, picture: DeltaGenerator) ->
             "alibi",
             lines,
             title=page.label("alibi_title"),
-            across=Axis(page.label("back")),
-            up=Axis(page.label("bias"), digits=3),
+            x_axis=Axis(page.label("back")),
+            y_axis=Axis(page.label("bias"), digits=3),
             faint=page.label("other_heads"),
             alt=page.label("alibi_alt", heads=heads, steepest=f"{slopes.max():.4g}"),
         )
@@ -269,8 +268,8 @@ def _draw_relative(page: LessonPage, _: TokenSelection, picture: DeltaGenerator)
             "buckets",
             [Line(page.label("bucket"), distances, buckets, colour="text")],
             title=page.label("buckets_title"),
-            across=Axis(page.label("key_minus_query")),
-            up=Axis(page.label("bucket"), digits=0),
+            x_axis=Axis(page.label("key_minus_query")),
+            y_axis=Axis(page.label("bucket"), digits=0),
             alt=page.label("buckets_alt"),
         )
 

@@ -57,7 +57,7 @@ class Similarity:
     """Cosines between the vectors of a table of positions, by distance; position 0 is excluded.
 
     Attributes:
-        limit: Number of positions of the table.
+        limit: Number of positions in the table.
         mean, low, high: [distance], mean, minimum and maximum of all pairs at that distance.
     """
 

@@ -67,7 +67,7 @@ def draw() -> None:
 
 
 def _picture(page: LessonPage, chosen: HeadSelection, walk: values.Walk) -> None:
-    step = STEP.segments("Step", _STEPS, _STEPS[1])  # hidden: the picture has its own buttons
+    step = STEP.segments("Step", _STEPS, _STEPS[1])  # hidden, because the picture has its own buttons
     rows, count = walk.rows, len(walk.tokens)
     others = np.setdiff1d(np.arange(count), rows)
     weight = float(walk.weights[others].sum(dtype=np.float64))

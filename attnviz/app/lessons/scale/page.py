@@ -77,8 +77,8 @@ def _picture(page: LessonPage, d: int, seed: int) -> None:
             "variance",
             [theory, measured],
             title=page.label("variance_title"),
-            across=Axis(page.label("d_axis"), log=2, at="d = {x}"),
-            up=Axis(page.label("variance_axis"), log=10),
+            x_axis=Axis(page.label("d_axis"), log=2, at="d = {x}"),
+            y_axis=Axis(page.label("variance_axis"), log=10),
             marked=d,
             alt=page.label("variance_alt", d=d, variance=variance),
         )

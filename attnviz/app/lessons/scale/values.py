@@ -120,5 +120,5 @@ def jacobian(weights: Float[Tensor, "*row key"]) -> Float[Tensor, "*row key key"
 def derivative(
     weights: Float[Tensor, "*row key"], keys: Float[Tensor, "*row key d"], scale: float
 ) -> Float[Tensor, "*row key d"]:
-    """Return ∂w/∂q = ∂w/∂s · scale · K, the derivative of a row by its query, with s = scale · q Kᵀ."""
+    """Return ∂w/∂q = ∂w/∂s · scale · K, for weights w = softmax(s), s = scale · q Kᵀ."""
     return jacobian(weights) @ keys * scale

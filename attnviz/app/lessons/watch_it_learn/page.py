@@ -194,7 +194,7 @@ def _loss(page: LessonPage, shown: ShownTraining, step: int) -> None:
         "learning loss",
         [_line(label, found, of, dash, marker, colour) for label, of, dash, marker, colour in drawn],
         title=page.label("loss_storyteller" if shown.is_storyteller else "loss_translator"),
-        up=Axis(page.label("loss_axis"), zero=True, digits=3),
+        y_axis=Axis(page.label("loss_axis"), zero=True, digits=3),
         height=90,
         alt=page.label("loss_alt", step=found[-1].step, losses=losses),
         marked=step,
@@ -211,7 +211,7 @@ def _explain(page: LessonPage, shown: ShownTraining) -> None:
 
 
 def _predict(page: LessonPage, shown: ShownTraining) -> None:
-    """Draw the question about the duration of learning."""
+    """Draw the question about the number of training steps."""
     training = shown.training
     if shown.is_storyteller:
         quarter, three_quarters = values.quarters(training)
@@ -277,7 +277,7 @@ def _progress(
         f"{name} progress",
         lines,
         title=title,
-        up=Axis(up, zero=True, digits=1),
+        y_axis=Axis(up, zero=True, digits=1),
         height=180,
         marked=marked,
         alt=page.label("progress_alt", step=last.step, measures=measures),
@@ -302,7 +302,7 @@ def _line(
 
 def _curves(page: LessonPage, name: str, lines: Sequence[Line], **look: Any) -> None:
     """Draw curves by step; `look` is passed to `curves`."""
-    curves(name, lines, across=Axis(page.label("steps_axis"), at=page.label("at_step")), **look)
+    curves(name, lines, x_axis=Axis(page.label("steps_axis"), at=page.label("at_step")), **look)
 
 
 def _live(page: LessonPage, shown: ShownTraining) -> None:

@@ -20,7 +20,7 @@ from attnviz.trained.translator.variants import GUIDED_CROSS_HEAD, GUIDED_HEAD, 
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
-_MAX_WORDS = 16  # of a translation without an end
+_MAX_WORDS = 16  # of a translation without [END]
 _REPEATED = len(TRACKED_TEXT) // 2 + len(TRACKED_TEXT) // 4  # position of a token in the repetition
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 

@@ -85,7 +85,7 @@ def draw() -> None:
         with page.picture:
             chosen = _Chosen(text, tokens, query, *_controls(page))
             _picture(page, chosen)
-        page.explain(d_model=chosen.average().vectors.shape[1])
+        page.explain(d_model=chosen.average().vectors.shape[1], shown=_MAX_NUMBERS)
         plain = _average(text, SCORES[0], 1.0).weights[query]
         page.predict(
             tokens=len(plain), query=chosen.name(), largest=float(plain.max()), uniform=1 / len(plain)

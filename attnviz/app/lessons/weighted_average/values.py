@@ -48,7 +48,7 @@ def scaled_dot_product(
 def cosine(
     query: Float[Tensor, "*head query d"], key: Float[Tensor, "*head key d"]
 ) -> Float[Tensor, "*head query key"]:
-    """Return the cosine of their angle, q · k / (‖q‖ ‖k‖), from −1 to 1; 0 for a vector of zeros.
+    """Return the cosine of the angle, q · k / (‖q‖ ‖k‖), from −1 to 1; 0 for a vector of zeros.
 
     It reaches 1 only in the query's own direction, so no key scores higher than the query itself.
     """

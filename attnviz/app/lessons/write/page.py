@@ -57,7 +57,7 @@ class Story:
     Attributes:
         given: The prompt and the sampling settings.
         model: A name in the catalogue.
-        word: Index of the selected word among the written ones and the next one, from 0.
+        word: Index of the selected word, from 0, among the written words and the next one.
     """
 
     given: ModelInput
@@ -198,7 +198,7 @@ def _picture(page: LessonPage, drawn: Story, how: Writing) -> None:
         st.header(title, anchor=False)
         expected = drawn.expected[drawn.row]
         likeliest = replace(expected, candidates=expected.candidates[:NUM_OPTIONS])
-        bars("story expected", title, likeliest, "taken", changes_probabilities(how))
+        bars("story expected", title, likeliest, "chosen", changes_probabilities(how))
 
 
 def _heads(page: LessonPage, drawn: Story) -> None:

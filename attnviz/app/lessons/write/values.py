@@ -17,14 +17,14 @@ BYTES_PER_NUMBER = 4  # float32
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class ThreeRuns:
     """Next-token probabilities of a text, computed in three ways.
 
     Attributes:
         one_pass: [token], probability of the next token, for each token but the last, in one pass with the
             causal mask.
-        stepwise: [token], the same with one pass per token, with the cache and without a mask.
-        unmasked: [token], the same in one pass without a mask.
+        stepwise: [token], the same, with one pass per token, a cache and no mask.
+        unmasked: [token], the same, in one pass without a mask.
         weight_difference, probability_difference: Largest difference of any weight, and of any probability,
             between the first two.
     """
@@ -36,7 +36,7 @@ class Readings:
     probability_difference: float
 
 
-def read(ids: tuple[int, ...], *, model: str = catalogue.STORYTELLER) -> Readings:
+def read(ids: tuple[int, ...], *, model: str = catalogue.STORYTELLER) -> ThreeRuns:
     """Compute the next-token probabilities of a text of at least two tokens in three ways."""
     network, tokens = _network(model), torch.tensor(ids)
     with torch.inference_mode():
@@ -47,7 +47,7 @@ def read(ids: tuple[int, ...], *, model: str = catalogue.STORYTELLER) -> Reading
     expected = one_pass.logits.softmax(-1)
     stepwise = torch.cat([steps.logits for steps in passes]).softmax(-1)
     next_tokens = torch.arange(len(ids) - 1), tokens[1:]
-    return Readings(
+    return ThreeRuns(
         owned(expected[next_tokens]),
         owned(stepwise[next_tokens]),
         owned(unmasked[next_tokens]),
@@ -70,7 +70,7 @@ def word_by_word(network: DecoderOnly, ids: Sequence[int]) -> list[DecoderOnlySt
 
 
 def head_rows(trace: Trace, row: int) -> Floats:
-    """Return one row of weights of every head of a decoder, [layer, head, key], without later keys."""
+    """Return each head's weights in one row of a decoder, [layer, head, key], without later keys."""
     return trace.stack("decoder")[:, :, row, : row + 1]
 
 

@@ -23,7 +23,7 @@ _MAX_THUMBNAIL_SIDE = 224  # pixels
 
 
 @cached()
-def drawn(name: str) -> bytes:
+def example_png(name: str) -> bytes:
     """Return an example as a PNG file."""
     return _png(Image.fromarray(sample(name)))
 
@@ -32,7 +32,7 @@ class ShownPicture(NamedTuple):
     """A picture and the model's version of it, as data URLs.
 
     Attributes:
-        whole: The picture.
+        whole: The original picture.
         seen: The part that the model's patches cover, at the model's resolution.
         box: Edges of the area of the patches, as fractions of `seen`.
     """
@@ -51,7 +51,7 @@ class ProcessedPicture(NamedTuple):
 
 @cached("Running the model on the image …")
 def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
-    """Run a model on a picture; large pictures take a long time to decode.
+    """Run a model on a picture. Cached, because large pictures take a long time to decode.
 
     Args:
         model: An image model.
@@ -108,8 +108,8 @@ def weights_of(trace: Trace, places: tuple[int, ...], query: int, *, received: b
             rows.append([block.row(head, query) for head in heads])
     found = np.array(rows, np.float32)
     if cross_block is not None:  # in cross-attention, only words attend, and only to patches
-        beside = (0, cross_block.shape[2]) if received else (words, 0)
-        found = np.pad(found, [(0, 0), (0, 0), beside], constant_values=np.nan)
+        padding = (0, cross_block.shape[2]) if received else (words, 0)
+        found = np.pad(found, [(0, 0), (0, 0), padding], constant_values=np.nan)
     return found[..., list(places)]
 
 
@@ -119,7 +119,7 @@ def _first_cross_block(trace: Trace) -> Block | None:
 
 
 def tokens_of(trace: Trace) -> tuple[tuple[Token, ...], int]:
-    """Return the tokens of a trace, and the number of text tokens at the beginning, or 0.
+    """Return the tokens of a trace, and the number of text tokens before them; 0 without cross-attention.
 
     With cross-attention to the picture, all words come before the tokens of the encoder.
     """

@@ -1,6 +1,8 @@
-"""The attention of one patch: in every head at a glance, and in one head over the image."""
+"""The attention of one token: in all heads at a glance, and in one head over the image."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import streamlit as st
@@ -20,8 +22,8 @@ from attnviz.text import head_name, percent, plural
 from attnviz.trace import Floats, Trace
 from attnviz.trained.shapes import figures, pictures
 
-_LISTED = 2  # patches, or words, named in a sentence
-_INITIAL_HEAD = "the head that was open at first"
+_MAX_LISTED = 2  # patches, or words, named in a sentence
+_INITIAL_HEAD = "the initial head"
 
 
 def initial_head(chosen: ImageSelection) -> tuple[int, int]:
@@ -38,7 +40,7 @@ def initial_head(chosen: ImageSelection) -> tuple[int, int]:
 def choose_head(chosen: ImageSelection) -> tuple[int, int]:
     """Draw the choice of a layer, and of a head unless the mean is shown; return both, from 0.
 
-    While the default head is open, a text with another default opens that one.
+    If the default head is open and the default changes with the text, the new default head is opened.
     """
     first = initial_head(chosen)
     before = memory.get(_INITIAL_HEAD, first)
@@ -93,16 +95,16 @@ def _describe_figures() -> None:
         low, high = map(percent, measured.interval)
         sentences.append(
             f"In head {'-'.join(map(str, measured.head))}, the mean weight from a {kind} word to "
-            f"the matching patch is {percent(measured.weight)} (95 % interval: {low} to {high}; other heads: "
-            f"up to {percent(measured.other_heads[1])})."
+            f"the matching patch is {percent(measured.weight)} (95 % confidence interval: {low} to {high}; "
+            f"other heads: up to {percent(measured.other_heads[1])})."
         )
     st.markdown(
-        f":small[It answers {found.right} of {found.pictures} held-out questions correctly. "
+        f":small[The model answers {found.right} of {found.pictures} held-out questions correctly. "
         f"{' '.join(sentences)} Uniform attention would give {percent(found.uniform)}.]"
     )
 
 
-def received(chosen: ImageSelection, query: int) -> bool:
+def shows_received(chosen: ImageSelection, query: int) -> bool:
     """Return whether the weights are those received by a patch, in a model that also reads text."""
     return chosen.entry.images and query >= chosen.words
 
@@ -110,7 +112,7 @@ def received(chosen: ImageSelection, query: int) -> bool:
 def weights_of(chosen: ImageSelection, trace: Trace, query: int) -> Floats:
     """Return the weights of a token in every shown head, [layer, head, token]."""
     place = chosen.places[query]
-    found = computed.weights_of(trace, chosen.places, place, received=received(chosen, query))
+    found = computed.weights_of(trace, chosen.places, place, received=shows_received(chosen, query))
     return found.mean(axis=1, keepdims=True) if chosen.mean else found
 
 
@@ -118,7 +120,7 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
     """Draw all heads over the picture; return the name of the published arrays.
 
     Args:
-        chosen: The selected picture, with a model that accepts it.
+        chosen: The selected model and picture.
         trace: The picture's trace.
         layer, head: The open head, from 0.
         query: The query token, from 0.
@@ -137,7 +139,7 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
         else:
             controls.open_head(layer - 1, head - 1)
 
-    verb = "is attended to most by" if received(chosen, query) else "attends most to"
+    verb = "is attended to most by" if shows_received(chosen, query) else "attends most to"
     atlas(
         "attention heads",
         pixels=pixels,
@@ -188,11 +190,11 @@ def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head
 def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int, query: int) -> None:
     """Write the largest weights of one head, separately for patches and other tokens; arguments as above."""
     row = weights_of(chosen, trace, query)[layer, head]
-    beside = len(chosen.extras)
+    num_extras = len(chosen.extras)
     kind = "words" if not np.isnan(row[: chosen.words]).all() else "other tokens"
-    groups = [f"these patches: {_largest(chosen, row[beside:], beside)}"]
-    if beside:
-        groups.append(f"these {kind}: {_largest(chosen, row[:beside], 0)}")
+    groups = [f"these patches: {_largest(chosen, row[num_extras:], num_extras)}"]
+    if num_extras:
+        groups.append(f"these {kind}: {_largest(chosen, row[:num_extras], 0)}")
     groups = [group for group in groups if not group.endswith(": ")]
     name = f"*{markdown.plain(chosen.name(query))}*"
     where = (
@@ -200,7 +202,7 @@ def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int
         if chosen.mean
         else f"In head {head_name(layer, head)}"
     )
-    if received(chosen, query):
+    if shows_received(chosen, query):
         _write(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
         return
     uniform = f"Uniform attention: {weight_percent(1 / np.isfinite(row).sum())} each."
@@ -208,18 +210,18 @@ def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int
 
 
 def _write(sentence: str) -> None:
-    """Write a sentence with non-breaking spaces before "%"."""
-    st.markdown(sentence.replace(" %", "\N{NO-BREAK SPACE}%"))
+    """Write a sentence with non-breaking spaces in percentages, such as "< 1 %"."""
+    st.markdown(re.sub(r"(?<=[<>]) | (?=%)", "\N{NO-BREAK SPACE}", sentence))
 
 
 def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
     """Return the tokens with the largest weights, and these weights; `start`: Number of the first token."""
-    largest = [at for at in np.argsort(-row, kind="stable").tolist() if np.isfinite(row[at])][:_LISTED]
+    largest = [at for at in np.argsort(-row, kind="stable").tolist() if np.isfinite(row[at])][:_MAX_LISTED]
     return ", ".join(
         f"*{markdown.plain(chosen.name(start + at))}* **{weight_percent(row[at])}**" for at in largest
     )
 
 
 def weight_percent(weight: float) -> str:
-    """Return a weight with one decimal: among hundreds of tokens, whole percents would all be equal."""
+    """Format a weight with one decimal: whole percentages of hundreds of tokens would all be equal."""
     return percent(weight, 1)

@@ -26,13 +26,13 @@ def patches(
     box: Sequence[float] = (0, 0, 1, 1),
     on_pick: Callable[[int], None] | None = None,
 ) -> None:
-    """Draw the picture in grey, with a colour over each patch that is stronger for larger weights.
+    """Draw the picture in grey, and colour each patch: the larger its weight, the stronger the colour.
 
     Tokens count from 0: first the tokens that are not patches, then the patches, row by row. In a model with
     text, the weights of a selected patch are those that it receives.
 
     Args:
-        picture: Data URL of the picture as the model reads it, which the patches cover.
+        picture: Data URL of the part that the patches cover, as the model reads it.
         whole: Data URL of the original picture, for the thumbnail.
         pixels: Store id of the array `rows`, float32 [layer × head, token], the weights of the query token,
             with the metadata `query` (its number).

@@ -1,4 +1,4 @@
-"""Selection of a model and an image, with a text if the model reads one, and downloads."""
+"""The choice of a model, an image and, for some models, a text; and downloads."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ OWN = "your own"
 """Option for the visitor's file."""
 
 _MAX_SAVED = 10**7  # maximum number of weights of a trace to save
-_ANY_QUESTION = "What is in this picture?"
+_DEFAULT_QUESTION = "What is in this picture?"
 _UNKNOWN = ("<unk>", "[UNK]")  # tokenizers' spellings of an unknown word
-_TARGET_HELP = "What the model's decoder reads. Without a text, the model writes one."
+_TARGET_HELP = "Text for the model's decoder. Without one, the model generates it."
 _SELECTED_IN = "input of the selected token"
 _SHAPES_HELP = (
     "This model was trained on two questions, “what colour is the circle” and “which shape is red”. Shapes: "
@@ -102,7 +102,7 @@ class ImageSelection:
 
 def choose() -> ImageSelection:
     """Draw the selects of model and image; stop if there is no model, or its files were deleted."""
-    entries = [entry for entry in lookup.usable() if entry.sees or entry.images]
+    entries = [entry for entry in lookup.usable() if entry.is_vision_model or entry.images]
     if not entries:
         _stop_without_model()
     examples, beside = st.columns([8, 4], gap="medium")
@@ -115,7 +115,7 @@ def choose() -> ImageSelection:
             mean = entry.images and MEAN.toggle("Mean over heads")
         file, file_name = b"", ""
         if example != OWN:
-            file = computed.drawn(example)
+            file = computed.example_png(example)
         else:
             uploaded = st.file_uploader(
                 f"An image of your own: {', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}",
@@ -127,7 +127,9 @@ def choose() -> ImageSelection:
                 file, file_name = uploaded.getvalue(), uploaded.name
         chosen = ImageSelection(entry, example, file, file_name, mean=mean)
         if entry.images:
-            question, about = (QUESTIONS[example].text, _SHAPES_HELP) if is_bundled else (_ANY_QUESTION, None)
+            question, about = (
+                (QUESTIONS[example].text, _SHAPES_HELP) if is_bundled else (_DEFAULT_QUESTION, None)
+            )
             if _writes(entry):
                 question, about = "", _TARGET_HELP
             QUESTION.follow(question)
@@ -226,9 +228,9 @@ def describe_real_models() -> None:
     """Draw instructions for opening a published model."""
     if allowed.may_open():
         st.markdown(
-            "To open a published model, go to Models: a folder of this machine, or an id on Hugging Face. "
-            "For images with text, for example `Qwen/Qwen2-VL-2B-Instruct` or `llava-hf/llava-1.5-7b-hf`; "
-            "for images alone, `google/vit-base-patch16-224`."
+            "To open a published model, go to Models and enter a folder on this machine or an id on Hugging "
+            "Face: for images with text, `Qwen/Qwen2-VL-2B-Instruct` or `llava-hf/llava-1.5-7b-hf`, for "
+            "example; for images alone, `google/vit-base-patch16-224`."
         )
         st.page_link(
             "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"
@@ -238,7 +240,7 @@ def describe_real_models() -> None:
 def forward(chosen: ImageSelection) -> Trace | None:
     """Run the model; without a usable file, draw instructions or an error, and return None.
 
-    Visitors who opened a link are shown that links contain no file.
+    If the visitor opened a link to their own image, a note explains that links contain no file.
     """
     if chosen.missing:
         if link.requested(PICTURE) == [OWN]:
@@ -261,7 +263,7 @@ def forward(chosen: ImageSelection) -> Trace | None:
 
 
 def save(chosen: ImageSelection, trace: Trace) -> None:
-    """Draw the button that saves all heads; links cannot contain a visitor's own file."""
+    """Draw the button that saves all heads, and, for the visitor's own file, a note on links."""
     size = sum(heads * queries * keys for heads, queries, keys in (block.shape for block in trace.blocks))
     if size <= _MAX_SAVED:
         save_file(
