@@ -11,7 +11,9 @@ with tool("intervene"):
     likely = section("What makes a word likely?", logits.draw, chosen, place or 0)
     folded(
         section("Which head matters most?", ranking.draw, chosen, place),
-        section("What does each head carry?", patched.draw, chosen, place).with_choices(PATCHED_WITH),
+        section("Which head restores the difference?", patched.draw, chosen, place).with_choices(
+            PATCHED_WITH
+        ),
         *(() if place is None else (likely.with_choices(LOGIT_OF, LOGIT_AGAINST),)),
         section(NOT_SHOWN, effect.limits),
     )

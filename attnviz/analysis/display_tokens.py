@@ -368,8 +368,8 @@ def shown_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | N
 
 
 def hidden_note(left: float, hidden: str) -> str:
-    """Return the note on a mostly hidden row, "97.3 % of this row went to [CLS]"; "" for other rows."""
-    return f"{percent(1 - left, 1)} of this row went to {hidden}" if left < MIN_SHOWN_SHARE else ""
+    """Return the note "97.3 % of this row’s weight is on [CLS]" on a mostly hidden row, or ""."""
+    return f"{percent(1 - left, 1)} of this row’s weight is on {hidden}" if left < MIN_SHOWN_SHARE else ""
 
 
 def faint_note(hidden: str) -> str:

@@ -117,8 +117,8 @@ def sample_tokens(
     """Generate tokens as `generate` does, for any model.
 
     Args:
-        scores: takes the token ids since its last call, and returns the scores of the next token,
-        [vocabulary].
+        scores: function of the ids added since its last call, which returns the scores of the next
+            token, [vocabulary].
         ids, writing, limit: as for `generate`.
     """
     generator = torch.Generator().manual_seed(writing.seed)

@@ -282,8 +282,8 @@ MINILM = Package(
 """The published files of the bundled BERT."""
 
 MINILM_LEARNED = (
-    "made from a larger model that had learned to fill in missing words (Wang et al. 2020), and then trained "
-    "to give similar vectors to texts that belong together, such as a question and its answer"
+    "distilled from a larger model trained to fill in missing words (Wang et al. 2020), and then trained so "
+    "that related texts, such as a question and its answer, have similar vectors"
 )
 """A description of its training, for users; it is no longer a language model."""
 

@@ -1,4 +1,4 @@
-/* faint: marks rows that lost nearly all of their weight to hidden tokens before rescaling. */
+/* faint: marks rows with nearly all of their weight on hidden tokens, before rescaling. */
 
 import { isolated } from "./dom.js";
 import { percent } from "./numbers.js";
@@ -6,12 +6,12 @@ import { percent } from "./numbers.js";
 /** @typedef {{ hidden: string, min_kept: number }} Limit the hidden tokens, and the minimum shown fraction of a row */
 
 /**
- * Returns the note on a mostly hidden row, "97.3 % of this row went to [CLS]", or ""; as `hidden_note` in Python.
+ * Returns the note on a mostly hidden row, "97.3 % of this row’s weight is on [CLS]", or ""; as `hidden_note` in Python.
  * @param {number} left the shown fraction of the row
  * @param {Limit} limit
  */
 export const rowNote = (left, { hidden, min_kept }) =>
-  left < min_kept ? `${percent(1 - left)} of this row went to ${hidden}` : "";
+  left < min_kept ? `${percent(1 - left)} of this row’s weight is on ${hidden}` : "";
 
 /**
  * Returns the row tokens, marked with * and a note where little of the row is shown.

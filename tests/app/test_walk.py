@@ -1,4 +1,4 @@
-"""A walk through all pages: no error, no lost sentence, and no foreign parameters in the URL."""
+"""A walk through all pages: no error, no lost sentence, and no parameters of other pages in the URL."""
 
 from collections.abc import Callable
 
@@ -26,5 +26,5 @@ def test_every_page_keeps_the_visitors_sentences(opened: Callable[[str], str]) -
         choices = of_page(page)
         for name, sentence in SENTENCES.items():
             assert name not in choices or app.session_state[name] == sentence, page
-        if choices:  # without choices, the URL is unchanged, and the browser removes the rest
+        if choices:  # AppTest keeps the parameters on a page without choices
             assert not set(app.query_params) - set(choices) - {"teacher"}, page

@@ -43,7 +43,7 @@ class Server:
     process: subprocess.Popen[bytes]
 
     def tracebacks(self) -> list[str]:
-        """Return every traceback printed so far; pages never show one."""
+        """Return all tracebacks in the log."""
         return re.findall(r"Traceback \(most recent call last\):\n(?:\s.*\n)*.*", self.log.read_text("utf-8"))
 
     def websocket(
@@ -78,12 +78,12 @@ def running(
     """Serve the app until the block ends.
 
     Args:
-        home: an empty folder.
+        home: home directory of the process, empty at first; the log is written there.
         command: the command to start.
         folder: its working directory.
         port: its port; 0 for a free one.
         flags: the command's options for the port and the address.
-        below: the path below which it is served, such as "/attn".
+        below: URL path prefix, such as "/attn".
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

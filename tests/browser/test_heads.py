@@ -160,7 +160,7 @@ def test_intervene_ablates_heads(page: Page, server: Server) -> None:
     expect(bars).to_have_count(15)
     angles = [float(re.findall(r"([\d.]+)°", text)[0]) for text in bars.all_inner_texts()]
     expect(page.get_by_text("With these changes, the output of")).to_contain_text(f"{angles[IT]}°")
-    rank = page.get_by_text(re.compile(r"number \d+ of 72"))
+    rank = page.get_by_text(re.compile(r"rank \d+ of 72"))
     expect(rank).to_be_visible(timeout=COMPUTED_MS)
     cell = page.get_by_role("gridcell", name="Head 6-12")
     expect(cell).to_have_accessible_name(re.compile(r"^Head 6-12: \d+\.\d°$"))

@@ -48,7 +48,7 @@ def test_a_row_that_attends_to_hidden_tokens_is_faint_and_marked() -> None:
     trace = heatmap_trace(figure)
     np.testing.assert_allclose(trace.z, [[6, 8], [10 * 0.06125**0.5, 10 * 0.00125**0.5]], rtol=1e-6)
     assert figure.layout.yaxis.ticktext == ("a", "b *")
-    note = "<br>93.8 % of this row went to [CLS]"
+    note = "<br>93.8 % of this row’s weight is on [CLS]"
     assert [list(row) for row in trace.text] == [["", ""], [note, note]]
     # The strongest link is taken from the displayed weights.
     assert heatmap_alt(values, ["a", "b"], ["a", "b"], left=left).endswith("“a” → “b”, 64 %.")

@@ -24,6 +24,6 @@ def test_a_known_example() -> None:
 @torch.no_grad()
 def test_the_activation_can_be_changed() -> None:
     steps = FeedForward(5, 7, nn.GELU())(torch.randn(3, 5))
-    # GELU(x) = x · Φ(x), the share of the normal distribution below x (Hendrycks & Gimpel 2016).
+    # GELU(x) = x · Φ(x); Φ is the standard normal distribution function (Hendrycks & Gimpel 2016).
     below = (1 + torch.erf(steps.expanded / 2**0.5)) / 2
     torch.testing.assert_close(steps.activated, steps.expanded * below)

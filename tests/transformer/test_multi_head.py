@@ -1,4 +1,4 @@
-"""Multi-head attention, compared with known examples, PyTorch, and general properties."""
+"""Multi-head attention, checked against worked examples, PyTorch, and general properties."""
 
 from math import log
 

@@ -52,12 +52,12 @@ def share_table(
     about: str = "",
     omitted: str = "",
 ) -> None:
-    """Draw the rows in their order as a table of bars.
+    """Draw a table with bars.
 
     Args:
         key: Streamlit key of this widget.
         title: Caption for screen readers.
-        of: Heading of the rows; rows of keys have scores.
+        of: Kind of the rows: "key" adds each row's `score`; "" for no heading.
         columns: Headings of the value columns.
         rows: Rows, in display order.
         measures: Lines below the rows.

@@ -42,7 +42,7 @@ from attnviz.trace import Block
 STYLES = ("Lines", "Matrix", "Heatmap")
 
 Together = Literal["each by itself", "Mean of layer", "Max of layer", "Mean of all", "Max of all"]
-"""Ways to combine several heads; there is no maximum of changes, which are signed."""
+"""Ways to combine several heads; for changes, which are signed, only the means are offered."""
 
 ALONE: Together = "each by itself"
 
@@ -196,7 +196,7 @@ def _comparable(view: View) -> View:
 def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     """Draw the layer and head selects.
 
-    The initial head is the one of the model's introduction, else the one that `clearest` returns (from 1).
+    The default is the head of `introduction(model)`, or else the head that `clearest` returns (from 1).
     """
     layers, heads = views.values(view).shape[:2]
     introduced = introduction(view.model).head

@@ -25,7 +25,7 @@ TOOLS = (
     ),
     Card(
         "intervene",
-        "Intervene: what does a head cause?",
+        "Intervene: what effect does a head have?",
         "Ablate a head or redirect its attention; the model is run again, and you see what changes.",
         "Intervene",
         ":material/volume_off:",

@@ -78,7 +78,7 @@ def test_ablated_head_changes_each_output_and_heads_are_ranked(single_ablations:
     text = page_text(app)
     assert f"the output of `it` changes by **{degrees[9]:.1f}°**" in text
     assert f"Median of 72 heads, each ablated alone: **{median:.1f}°**" in text
-    assert f"Head 4-2: **number {1 + (values > values[37]).sum()} of 72**" in text
+    assert f"Head 4-2: **rank {1 + (values > values[37]).sum()} of 72**" in text
 
 
 def test_buttons_make_and_undo_edits() -> None:
@@ -135,7 +135,7 @@ def test_edit_changes_translation_and_predictions() -> None:
     text = page_text(app)
     assert f"before: `{FRENCH}`" in text
     assert f"with the changes: `{edited}`" in text
-    assert re.search(r"Head encoder 2-1: \*\*number \d+ of \d+\*\*", text)
+    assert re.search(r"Head encoder 2-1: \*\*rank \d+ of \d+\*\*", text)
     assert app.selectbox(key="asked").value == "10 car"
     rows = expected_rows(app)
     assert rows[0]["label"] == "il"

@@ -73,7 +73,7 @@ def test_sections_show_the_computed_values() -> None:
     trace = attnviz.trace(OPENING, STORYTELLER, writing=Writing(3))
     found = values.read(tuple(token.id for token in trace.blocks[0].query_tokens))
     shown = page_text(app)
-    assert f"| rows computed | {14 + 15 + 16} | {14 + 1 + 1} |" in shown
+    assert f"| token vectors computed | {14 + 15 + 16} | {14 + 1 + 1} |" in shown
     assert f"| weights | {scientific(found.weight_difference)} |" in shown
     variants = (found.one_pass, found.stepwise, found.unmasked)
     last = " | ".join(percent(float(variant[-1]), 1) for variant in variants).replace("\u00a0", " ")

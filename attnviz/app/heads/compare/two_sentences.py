@@ -69,8 +69,8 @@ def _describe_rank(values: Floats, order: Sequence[Head], head: Head, one_word: 
     place = f"{ordinal(order.index(head) + 1)}most"
     number, median = (percent(float(value)) for value in (values[head], np.median(values)))
     return (
-        f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{where}: {number} of its weight "
-        f"moves ({median} in the median head)."
+        f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{where}: total variation "
+        f"{number} (median of the heads: {median})."
     )
 
 

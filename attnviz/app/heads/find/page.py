@@ -51,7 +51,7 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
     """Draw all choices; the text is None until the visitor enters one.
 
     Raises:
-        AttnvizError: the model cannot read the sentence, or records only weights; or the text is too long.
+        AttnvizError: the model cannot read the sentence, or has no vectors; or the text is too long.
     """
     text, entry, (numbers, beside) = choosing.sentence_and_model(4, 3)
     given, kind = ModelInput(text), self_attention(entry)
@@ -96,7 +96,7 @@ def show(chosen: TokenSelection, corpus: Corpus) -> None:
     vector = vector_of(chosen.block, chosen.head, chosen.vector, place)
     results = text.nearest(chosen.head, chosen.vector, vector, chosen.count, chosen.given.text)
     if not results:
-        st.info("Enter a sentence other than the one above.", icon=":material/edit:")
+        st.info("The text has only the sentence above. Enter other sentences.", icon=":material/edit:")
         return
     left, right = st.columns([5, 7], gap="medium")
     with left:

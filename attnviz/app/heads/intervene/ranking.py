@@ -78,7 +78,7 @@ def _draw_ranking(chosen: Intervention, progress: Progress[Ablation]) -> None:
     if selected in ablated:
         at = ablated.index(selected)
         rank = int((size > size[at]).sum()) + 1
-        place = f"number {rank} of {len(ablated)}"
+        place = f"rank {rank} of {len(ablated)}"
         st.markdown(f"Head {head_label(chosen, selected)}: **{place}**, {formatted(float(size[at]))}")
     draw_map(
         "ablation map",

@@ -1,4 +1,4 @@
-"""The lesson "Induction heads": repeated random words, with and without some heads."""
+"""The lesson "Induction heads": repeated random words, and the effect of ablating heads."""
 
 from __future__ import annotations
 

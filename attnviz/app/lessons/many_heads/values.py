@@ -38,7 +38,7 @@ class HeadShares:
 def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int) -> HeadShares:
     """Return the summands of Concat(head₁, …, head_h) W_O + b_O = Σ headᵢ W_Oᵢ + b_O.
 
-    The share of a summand s in the output o is its projection onto o, in lengths of o: s · o / |o|²
+    The share of a summand s in the output o is its projection onto o, in units of |o|: s · o / |o|²
     = |s| cos(s, o) / |o|. The projection of a sum is the sum of the projections, and the share of o is 1.
 
     Args:
