@@ -18,7 +18,7 @@ from attnviz.trace import Floats, Kind, Mask, Trace
 
 Query = Literal["pronoun", "nouns"]
 
-_BASELINE = "random nouns that change between the sentences as often as the head’s choice"
+_BASELINE = "random guesses that change between the sentences as often as the head’s choice"
 
 _NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
 _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."

@@ -92,7 +92,7 @@ def test_sink_is_in_the_arithmetic_and_named_in_notes(opened: Open) -> None:
     [line] = [line for line in page_text(app).splitlines() if line.startswith("| the head’s sink |")]
     assert line.startswith(f"| the head’s sink | {decimal(sink, 3)} |")
     assert line.endswith(f"| {percent(float(lacking), 1)} |")
-    assert "minus the score of the head’s sink" in page_text(app)
+    assert "minus the head’s sink score" in page_text(app)
     drawn = message_to(visit("explore", model=model, text=PROMPT, layer="1", head="2"), "head_view")
     assert "the head’s sink" in drawn["note"]
     for page in ("find", "intervene", "score_heads", "compare"):

@@ -35,7 +35,7 @@ def test_hovering_a_patch_shows_its_weight_and_clicking_selects_it(page: Page, s
     patch = page.get_by_role(
         "gridcell", name=f"row {question.target.row + 1}, column {question.target.column + 1}:"
     )
-    expect(patch).to_have_accessible_name(re.compile(r": \d+\.\d %"))
+    expect(patch).to_have_accessible_name(re.compile(r": \d+\.\d\s%"))
     weight = str(patch.get_attribute("aria-label")).split(": ")[-1]
     patch.hover()
     expect(

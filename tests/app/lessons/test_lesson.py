@@ -38,7 +38,7 @@ CORRECT = {
     "cross_attention": "dog",
     "block": "the old vector",
     "translate": "il",
-    "cause": "only genders, such as “il” and “elle”",
+    "cause": "only the gender, such as “il” to “elle”",
     "watch_it_learn": "350",
     "long_distances": "LSTM",
     "write": "red",

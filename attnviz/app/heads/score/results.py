@@ -79,7 +79,7 @@ def _map(chosen: TestedHead, scores: Scores, *, final: bool) -> None:
         title=f"{chosen.test.name}: score of each head",
         values=mean.astype(np.float32),
         texts=[
-            f"{with_interval(*each)}; baseline ({strategy}): {number(chance)}"
+            with_interval(*each) + (f"; baseline ({strategy}): {number(chance)}" if strategy else "")
             for *each, chance in np.stack([mean, low, high, baseline], axis=-1).reshape(-1, 4).tolist()
         ],
         low=(0.0, number(0.0)),
@@ -177,4 +177,4 @@ def number(score: float) -> str:
 
 def with_interval(score: float, low: float, high: float) -> str:
     """Format a score with its interval, if it has one: "66 % (58–73)"."""
-    return number(score) if isnan(low) else f"{number(score)} ({100 * low:.0f}–{100 * high:.0f})"
+    return number(score) if isnan(score + low) else f"{number(score)} ({100 * low:.0f}–{100 * high:.0f})"

@@ -87,4 +87,4 @@ def _chart(page: LessonPage, found: Distances, results: dict[Name, Results]) -> 
         height=280,
         alt=page.label("alt", seeds=seeds, words=", ".join(map(str, words)), longest=longest, **medians),
     )
-    st.caption(page.label("points", seeds=seeds))
+    st.markdown(f":small[{page.label('points', seeds=seeds)}]")

@@ -170,7 +170,7 @@ def _picture(page: LessonPage, shown: ShownTranslation) -> None:
             on_pick=pick if name == "cross" else None,
         )
 
-    st.caption(page.label("select"))
+    st.markdown(f":small[{page.label('select')}]")
     left, right = st.columns(2, gap="medium")
     with left:
         lines("cross", shown.cross, shown.cross_heads, written, shown.row, 1)
