@@ -290,7 +290,7 @@ class HeadView extends View {
     return [...parts, ...(one ? this.rowNote(query) : [])];
   }
 
-  /** Returns the note on a row's numbers, if any: " (97.3 % of this row went to [CLS])". */
+  /** Returns the note on a row's numbers, if any: " (97.3 % of this row’s weight is on [CLS])". */
   rowNote(query) {
     const { rowNote } = this.queries[query];
     return rowNote ? [` (${rowNote})`] : [];
