@@ -56,8 +56,8 @@ class RecurrentEncoderDecoder(nn.Module):
 
         c = f ⊙ c + i ⊙ tanh(g)        h = o ⊙ tanh(c)
 
-    Each has one layer, not four as in the paper, and the source is not reversed. The output matrix is the
-    target's embedding table, as in the transformer.
+    Each LSTM has one layer, not four as in Sutskever et al., and the source is not reversed. The output
+    matrix is the target's embedding table, as in the transformer.
 
     Args:
         attention: Let the decoder attend to the encoder's outputs, with `RecurrentAttention`.

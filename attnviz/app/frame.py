@@ -35,11 +35,11 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # fade during reruns, or the page's text would show through.
 # Chips and primary buttons would be white on the primary colour, which is light in the dark theme.
 # Right-to-left text must not change the direction of its surroundings.
-# Streamlit sets a font size of 16 pixels, ignoring the browser's. An iPhone zooms in on small text boxes.
+# Streamlit sets a font size of 16 pixels, ignoring the browser's. iOS zooms in on inputs with a smaller font.
 # Labels of buttons are not truncated, and keyboard focus is visible in the menu.
 # With forced colours, pressed buttons, sliders and switches would be invisible.
 # On a phone the picture must be on the first screen: titles and gaps are smaller there.
-# No teacher's view on phones. Streamlit's code colours have too little contrast, and blue means queries.
+# No teacher's view on phones. Code has no colours: they have too little contrast, and blue is for queries.
 _STYLE = """
 <style>
 html { font-size: 100% !important; }
@@ -205,7 +205,7 @@ TITLES = (
 
 
 def pages() -> list[StreamlitPage]:
-    """Return copies of all pages for one run, because Streamlit marks the page that may be drawn."""
+    """Return copies of all pages for one run, because `st.navigation` modifies the page that it selects."""
     return list(map(copy, _pages()))
 
 

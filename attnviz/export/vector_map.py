@@ -16,7 +16,7 @@ from attnviz.text import decimal, isolated, percent, plural
 from attnviz.trace import Doubles, Floats
 
 MAX_POINTS = 3_000
-"""Maximum number of points besides the found tokens; each point contains its sentence."""
+"""Maximum number of points besides the found tokens; each has its sentence as hover text."""
 
 Vector = Literal["query", "key", "output"]
 
@@ -49,7 +49,7 @@ def vector_map(
         tokens: [token], hover texts.
         found: Tokens found by the search, most similar first.
         similarities: Similarity of each found token.
-        wanted: [d_head], vector of the search, projected onto the components of `vectors`.
+        wanted: [d_head], the vector to search for; drawn projected onto the components of `vectors`.
         label: Label of the token that this vector belongs to.
         vector: Kind of the vectors; sets their colour.
     """
@@ -106,7 +106,7 @@ def vector_map(
 
 
 def _points(points: Doubles, name: str, texts: Sequence[str], marker: dict[str, Any]) -> go.Scattergl:
-    """Return points of one kind, with escaped `name` and `texts`."""
+    """Return a scatter trace; `name` and `texts` must already be HTML-escaped."""
     x, y = points.T.astype(np.float32)
     return go.Scattergl(x=x, y=y, name=name, hovertext=texts, hoverinfo="text", mode="markers", marker=marker)
 

@@ -20,8 +20,8 @@ class Pooled:
     """The combined numbers of several heads.
 
     Attributes:
-        values: [shown query, shown key]; NaN where every head is masked.
-        lowest, highest: Smallest and largest number of the heads.
+        values: [shown query, shown key]; NaN where the key is masked in every head.
+        lowest, highest: Minimum and maximum over the heads, as `values`.
         heading: Heading of the picture.
     """
 

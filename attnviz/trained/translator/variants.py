@@ -57,7 +57,7 @@ _ALL = (
         name="guided",
         title="Guided attention",
         description="An extra loss trained encoder head 2-1 to attend from “it” to its noun, and "
-        "cross-attention head 1-1 to “it” before “il” or “elle”. All other heads were free.",
+        "cross-attention head 1-1, before “il” or “elle”, to attend to “it”.",
         referent=0.1,
         alignment=0.1,
     ),
@@ -65,7 +65,7 @@ _ALL = (
         name="candidates",
         title="Guided to both nouns",
         description="An extra loss trained encoder head 2-1 to attend from “it” to both nouns, whichever of "
-        "the two is meant. All other heads were free.",
+        "the two is meant.",
         candidates=0.1,
     ),
     Variant(
@@ -80,8 +80,8 @@ _ALL = (
         name="decorative",
         title="Decorative attention",
         description="A counterexample. An extra loss trained encoder head 2-1 to attend from “it” to its "
-        "noun, but all cross-attention heads to [END] before “il” or “elle”, so the output of head 2-1 is "
-        "not used at that point.",
+        "noun, but all cross-attention heads, before “il” or “elle”, to attend to [END]: the output of head "
+        "2-1 is not used at that point.",
         referent=0.1,
         end=0.1,
     ),

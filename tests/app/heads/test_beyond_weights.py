@@ -64,8 +64,9 @@ def test_map_and_text_show_the_same_correlations() -> None:
         ]
     bound = critical_value(11, 9)
     assert bound is not None
-    assert f"9 measures of 11 tokens, by one method of occlusion: |ρ| = {rounded_up(bound)}" in page_text(
-        agreement
+    assert (
+        f"11 tokens and one method of occlusion: {rounded_up(bound)} (5 % level, corrected for 9 measures"
+        in page_text(agreement)
     )
     assert any("**Occlusion: mask vector**" in info.value for info in app.info)
 

@@ -17,7 +17,7 @@ from attnviz.text import decimal, percent, plural
 
 
 def draw(chosen: TokenSelection) -> None:
-    """Draw a table of Spearman's ρ, as a range over the occlusion methods, and the chance level."""
+    """Draw a table of Spearman's ρ, as a range over the occlusion methods, and its critical value."""
     latest = job_of(chosen).latest
     if latest is None or not latest.found.occluded:
         st.markdown("The correlations appear after the first token is occluded.")
@@ -31,7 +31,7 @@ def draw(chosen: TokenSelection) -> None:
         },
         width="content",
     )
-    st.markdown(f":small[{chance_level(rows, int(ranked.sum()))}]")
+    st.markdown(f":small[{critical_value_text(rows, int(ranked.sum()))}]")
 
 
 def _compared(rows: Sequence[Row]) -> list[Row]:
@@ -44,13 +44,13 @@ def _range(row: Row) -> str:
     return " to ".join(dict.fromkeys((decimal(row.lowest), decimal(row.highest))))
 
 
-def chance_level(rows: Sequence[Row], count: int) -> str:
-    """Return the chance level of |ρ| for this number of tokens, corrected for the number of measures."""
+def critical_value_text(rows: Sequence[Row], count: int) -> str:
+    """Return the critical value of |ρ| for this number of tokens, corrected for the number of measures."""
     compared = len(_compared(rows))
     bound = critical_value(count, max(1, compared))
     if bound is None or not compared:
         return f"{plural(count, 'token')} ranked: too few to compare rankings."
     return (
-        f"Chance level for {plural(compared, 'measure')} of {count} tokens, by one method of occlusion: "
-        f"|ρ| = {rounded_up(bound)} (p ≤ {percent(SIGNIFICANCE_LEVEL)} for any of them, Bonferroni)."
+        f"Critical value of |ρ| for {count} tokens and one method of occlusion: {rounded_up(bound)} "
+        f"({percent(SIGNIFICANCE_LEVEL)} level, corrected for {plural(compared, 'measure')}: Bonferroni)."
     )

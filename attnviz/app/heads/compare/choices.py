@@ -1,4 +1,4 @@
-"""The choice of two sentences to compare in one model."""
+"""Controls for two sentences to compare in one model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVERY_WORD, ONE_WORD = "mean over all words", "the chosen word alone"
 
 
 def choose() -> tuple[Comparison | None, list[DeltaGenerator]]:
-    """Draw the choice of the model and the sentences.
+    """Draw the controls for the model and the sentences.
 
     Returns:
         The comparison, or None (after a message) if it is incomplete; and columns for a head and a word.
@@ -44,7 +44,7 @@ def choose() -> tuple[Comparison | None, list[DeltaGenerator]]:
 
 
 def choose_one_word() -> bool:
-    """Draw the choice of the words to compare; return True for the chosen word alone."""
+    """Draw the control for the compared words; return True for the chosen word alone."""
     return ROWS.segments("Total variation", (EVERY_WORD, ONE_WORD)) == ONE_WORD
 
 
@@ -69,7 +69,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
     with first:
         text = choosing.sentence(entry, "First sentence", alone=False)
     if _partner(entry):
-        # The browser's Back button empties a box without a URL parameter.
+        # Back cleared a text box that has no URL parameter; a rerun fills it with the example again.
         st.rerun()
     if not other.strip():
         _wait("Type a second sentence to compare with the first, or choose an example.")
@@ -100,7 +100,7 @@ def _fill_with_example(entry: Entry, offered: Sequence[Example]) -> None:
 
 
 def _partner(entry: Entry) -> str:
-    """Return the other sentence of the first sentence's example; "" for none, or if the second box is set."""
+    """Return the second sentence of the first one's example; "" for none, or if the second box is set."""
     return choosing.partner(entry, link.current(TEXT)) if controls.is_unset(OTHER) else ""
 
 
@@ -124,7 +124,7 @@ def _open(example: Example) -> None:
 
 
 def choose_word(compared: Comparison, grid: Grid) -> int:
-    """Draw the choice of a word; return its index in the shared rows. A repeated word has several entries."""
+    """Draw the select of a word; return its index in the shared rows. A repeated word has several entries."""
     groups = grid.shared_queries
     options = [option(group) for group in groups]
     example = example_of(compared.model, compared.first.text, compared.second.text)

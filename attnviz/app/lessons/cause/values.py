@@ -117,7 +117,7 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
     Args:
         model: A translator's name in the catalogue.
         text: English sentence.
-        row: The row.
+        row: Layer, head and query of the returned row.
         edits: The edits, in order, as formatted by `Edit`.
 
     Raises:

@@ -199,7 +199,7 @@ def t5_buckets(
 
 
 def shuffled(tokens: tuple[Token, ...], seed: int) -> tuple[int, ...]:
-    """Return a random order of the tokens; special tokens keep their places, and seed 0 keeps all."""
+    """Return a random order of the tokens, special tokens in place; seed 0 returns the original order."""
     words = [place for place, token in enumerate(tokens) if not token.special]
     order = np.arange(len(tokens))
     if seed and len(words) > 1:
