@@ -32,7 +32,7 @@ def test_weights_equal_those_of_the_trace(name: str, folder_of: FolderOf) -> Non
     np.testing.assert_allclose(
         np.stack([weights[0].numpy() for weights in outputs.weights]),
         model.trace(text).stack(entry.kinds[0]),
-        atol=1e-6,
+        atol=2e-6,  # the number of threads changes the order of sums
     )
     assert outputs.output.shape == (1, len(stack.tokens), entry.d_model)
 
