@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
+from attnviz.analysis.sentence import name_of, strongest_keys
 from attnviz.app import controls, markdown
 from attnviz.app.lessons import choosing
 from attnviz.app.lessons.choosing import HeadSelection
@@ -20,6 +21,7 @@ from attnviz.app.markdown import Markdown
 from attnviz.app.state.choices import CELLS, EDITED, MASK, MASK_AFTER, MASK_SIZE, REPLACEMENT
 from attnviz.app.weights_picture import weights_picture
 from attnviz.errors import AttnvizError, InvalidMask
+from attnviz.text import percent
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
@@ -80,13 +82,19 @@ def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> None:
         run = _masked_run(chosen.text, choice, chosen.head)
     heading = page.label("masked") if run.after is not None else page.label("before")
     shown = np.where(run.mask, run.before if run.after is None else run.after, np.nan)
+    groups = _groups(run, chosen.text)
+    before = strongest_keys(run.before[chosen.layer], chosen.query, groups)
+    note = page.label(
+        "query_before",
+        token=name_of(chosen.query, groups),
+        before=", ".join(f"{name} {percent(weight)}" for name, weight in before),
+    )
     left, right = st.columns(2)
     with left:
-        _weights(page, chosen, "masked", shown, run, heading, partial(_edit, cells))
+        _weights(page, chosen, "masked", shown, run, heading, partial(_edit, cells), note)
     with right:
         _weights(page, chosen, "before", run.before, run, page.label("before"))
     if run.after is None:
-        groups = _groups(run, chosen.text)
         rows = [markdown.token(int(row), groups) for row in np.flatnonzero(~run.mask.any(axis=1))]
         refused = page.document.render("refused", rows=Markdown(", ".join(rows)), problem=run.problem)
         st.error(refused, icon=":material/block:")
@@ -132,6 +140,7 @@ def _weights(
     run: MaskedRun,
     heading: str,
     on_pick: Callable[[int | None, int | None], None] | None = None,
+    note: str = "",
 ) -> None:
     """Draw the weights of the chosen layer, [layer, query, key], as a matrix."""
     st.header(heading, anchor=False)
@@ -145,6 +154,7 @@ def _weights(
         layer=chosen.layer + 1,
         heads=[chosen.head + 1],
         heading=heading,
+        note=note,
         caption=page.label("caption", text=chosen.text[:_CAPTION], head=chosen.head_name),
         filename="attnviz-mask",
         on_pick=on_pick,
