@@ -163,7 +163,7 @@ html { font-size: 100% !important; }
     :is(:has(> .st-key-slide-heads), :has(> * > .st-key-slide-heads), :has(> * > * > .st-key-slide-heads)),
     .st-key-slide-heads { display: contents; }
     .st-key-slide-heads > :not(:has(.st-key-atlas)), :has(> .st-key-slide-tokens) { order: 1; }
-    .st-key-atlas { --beside-atlas: none; }
+    .st-key-atlas { --atlas-notes: none; }
     .st-key-one-head { --chips: none; }
   }
   html:not([data-teacher]) .st-key-slide-head {

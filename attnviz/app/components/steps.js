@@ -273,7 +273,7 @@ export class Steps extends View {
     };
     const cells = columns.flatMap(({ top, rows, bottom }, at) => [
       stack(at, top, "top", 110),
-      this.besideQuery(stack(at, rows, "rows"), rows),
+      this.alignWithQuery(stack(at, rows, "rows"), rows),
       stack(at, bottom, "bottom"),
     ]);
     const grid = element("div", { class: "grid" }, ...(labelled ? [this.labels()] : []), ...cells);
@@ -282,7 +282,7 @@ export class Steps extends View {
   }
 
   /** Moves a vector without token rows down to the query token's row. */
-  besideQuery(stack, [name]) {
+  alignWithQuery(stack, [name]) {
     if (name && this.array(name).shape.length === 1 && this.data.arrays[name].drawn_as === "matrix") {
       stack.style.marginTop = `${(this.data.query ?? 0) * this.rowHeight}px`;
       stack.classList.add("one-row");

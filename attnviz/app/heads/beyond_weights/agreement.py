@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import streamlit as st
 
@@ -24,19 +22,15 @@ def draw(chosen: TokenSelection) -> None:
         return
     ranked = chosen.ranked(latest.found)
     rows = beyond_weights.rows(latest.found, chosen.layer, chosen.head, ranked)
+    compared = [row for row in rows if not np.isnan(row.lowest)]
     st.table(
         {
-            "measure": [measure_name(row.measure, chosen.name) for row in _compared(rows)],
-            "Spearman’s ρ with occlusion": [_range(row) for row in _compared(rows)],
+            "measure": [measure_name(row.measure, chosen.name) for row in compared],
+            "Spearman’s ρ with occlusion": [_range(row) for row in compared],
         },
         width="content",
     )
-    st.markdown(f":small[{critical_value_text(rows, int(ranked.sum()))}]")
-
-
-def _compared(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows that have a correlation with occlusion."""
-    return [row for row in rows if not np.isnan(row.lowest)]
+    st.markdown(f":small[{_critical_value_text(len(compared), int(ranked.sum()))}]")
 
 
 def _range(row: Row) -> str:
@@ -44,9 +38,8 @@ def _range(row: Row) -> str:
     return " to ".join(dict.fromkeys((decimal(row.lowest), decimal(row.highest))))
 
 
-def critical_value_text(rows: Sequence[Row], count: int) -> str:
-    """Return the critical value of |ρ| for this number of tokens, corrected for the number of measures."""
-    compared = len(_compared(rows))
+def _critical_value_text(compared: int, count: int) -> str:
+    """Return the critical value of |ρ| for `count` tokens, corrected for the number of compared measures."""
     bound = critical_value(count, max(1, compared))
     if bound is None or not compared:
         return f"{plural(count, 'token')} ranked: too few to compare rankings."
