@@ -375,7 +375,7 @@ def hidden_note(left: float, hidden: str) -> str:
 def faint_note(hidden: str) -> str:
     """Return the note on the faint rows of a picture; "" if nothing is hidden."""
     most = percent(1 - MIN_SHOWN_SHARE)
-    return f"; faint, with *: more than {most} of the row went to {hidden}" if hidden else ""
+    return f"; faint, with *: more than {most} of the row’s weight is on {hidden}" if hidden else ""
 
 
 def faint(weights: Floats, left: Floats) -> Floats:

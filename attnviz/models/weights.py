@@ -19,10 +19,10 @@ ADAPTER = "adapter_config.json"
 """The config file of an adapter: weights that only change another model."""
 
 MAX_TENSORS = 20_000
-"""The largest number of tensors in one file; thousands of names take seconds to read."""
+"""The maximum number of tensors in one file; reading thousands of names takes seconds."""
 
 MAX_HEADER_BYTES = 10_000_000
-"""The largest size of a file's header, the list of its tensors."""
+"""The maximum size of a file's header, the list of its tensors."""
 
 _PART = re.compile(r"\w[\w.-]*\.safetensors", re.ASCII)
 
@@ -100,7 +100,7 @@ def too_many_tensors(name: str) -> ModelNotSupported:
     Args:
         name: the file's name, for the message.
     """
-    return ModelNotSupported(f"{name} lists too many tensors: attnviz reads up to {MAX_TENSORS:,} per file.")
+    return ModelNotSupported(f"{name} lists too many tensors: the maximum is {MAX_TENSORS:,} per file.")
 
 
 def weight_files(files: Iterable[str], folder: Path, name: str) -> tuple[str, ...]:

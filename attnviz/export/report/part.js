@@ -10,12 +10,12 @@ const NUM_NEIGHBOURS = 12; // tokens on each side of the chosen one in lines
 const NUM_TOP = 16; // keys with the largest weights of the chosen token
 
 /**
- * The source of the numbers. If only the largest weights of a long text are stored, a negative number is minus an
- * upper bound of a weight.
+ * The source of the numbers. If only the largest weights of a long text are stored, a negative number is the
+ * negative of an upper bound.
  * @typedef {object} Source
  * @property {[number, number]} size numbers of queries and keys
  * @property {(head: number, query: number) => Float64Array} row one row of a head; heads count from 1; NaN where masked
- * @property {(head: number, query: number) => number} left the shown fraction of a row
+ * @property {(head: number, query: number) => number} left the fraction of a row's weight on shown tokens
  * @property {(head: number) => Float32Array | null} overview the blocks of the complete text, if stored
  * @property {(head: number, below: number) => number} hidden the share of weights below this value
  * @property {boolean} signed
