@@ -21,7 +21,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class OutcomeDistances:
-    """Changes of the outcomes in each variant, a set of edits, from the unedited model.
+    """Changes of a model's outcomes under each variant, a set of edits.
 
     Attributes:
         cosine_change: [variant, token], 1 − cosine between a token's output before and after the edits: 0 for
@@ -66,7 +66,7 @@ class WordOcclusion:
 
 
 def heads_of(model: str) -> tuple[Edit, ...]:
-    """Return the edits that ablate each head of a model, one per head, by kind, layer and head.
+    """Return, for each head of a model, the edit that ablates it, sorted by kind, layer and head.
 
     Raises:
         AttnvizError: there is no such model.
@@ -131,7 +131,7 @@ def occlude_words(
 
 
 def outcome_distances(before: Outcomes, after: Outcomes) -> OutcomeDistances:
-    """Return the changes from the unedited model's outcomes, `before`, to each variant of `after`."""
+    """Return the changes of the outcomes from `before`, without edits, to each variant in `after`."""
     likely = before.probabilities
     if likely is None or after.probabilities is None:
         prediction: dict[str, Numbers] = {}

@@ -75,7 +75,7 @@ class MeasuredToken:
         return replace(self, missing={**self.missing, **dict.fromkeys(measures, str(reason))})
 
     def values_for(self, measure: str, layer: int, head: int) -> Floats | None:
-        """Return a measure's values, [token], for a layer and head from 0; None if not computed yet."""
+        """Return a measure's values, [token], for a layer and a head, from 0; None if not computed."""
         values = self.values.get(measure)
         if values is None:
             return None
@@ -103,7 +103,7 @@ class Row:
 
     @property
     def lowest(self) -> float:
-        """The smallest agreement; NaN if any is NaN, or if there are none."""
+        """The smallest agreement; NaN if any is NaN, or if there are no agreements."""
         return float(self.agreements.min()) if self.agreements.size else float("nan")
 
     @property
@@ -227,7 +227,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
 def _occlusions(
     stack: Stack, target: ExpectedToken | None, found: MeasuredToken
 ) -> Iterator[tuple[int, MeasuredToken]]:
-    """Run each method; yield the number of finished tokens, and results with occlusion at the end."""
+    """Run all occlusion methods; yield the number of finished tokens, and the results so far."""
     from attnviz.capture.attribution import occlusion
 
     changes: dict[OcclusionMethod, Floats] = {}

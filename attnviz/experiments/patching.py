@@ -161,7 +161,7 @@ def _measure(
     ]
 
     def odds(outcomes: Outcomes) -> Numbers:
-        # The smallest float32 replaces a probability of 0.
+        # The smallest positive float32 replaces a probability of 0.
         probabilities = np.asarray(outcomes.probabilities, dtype=np.float64)
         logs = np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
         difference: Numbers = logs[:, rises] - logs[:, falls]

@@ -106,7 +106,11 @@ def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
 
 
 TESTS = (
-    _test("pronoun to noun", "pronoun", "the pronoun attends more to its noun than to the other noun"),
-    _test("noun to pronoun", "nouns", "the right noun attends more to the pronoun than the other noun does"),
+    _test(
+        "pronoun to noun", "pronoun", "the pronoun attends more to the correct noun than to the other noun"
+    ),
+    _test(
+        "noun to pronoun", "nouns", "the correct noun attends more to the pronoun than the other noun does"
+    ),
 )
 """Tests on pairs that differ in the words that determine the pronoun's referent (Levesque et al. 2012)."""

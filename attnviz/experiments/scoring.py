@@ -59,7 +59,7 @@ class Scored(NamedTuple):
             if there is none.
         baselines: By name, scores at chance level or of strategies without a model, [item, layer, head]; an
             axis has length 1 if the value is the same for all layers or heads.
-        unfiltered: Scores without excluding any token; None if the test excludes none.
+        unfiltered: Scores if no token is excluded; None if the test excludes no tokens.
     """
 
     scores: Doubles
@@ -136,7 +136,7 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Sums over examples, from which scores, intervals and baselines are computed; `a + b` merges two.
+    """Sums over examples, from which scores, intervals and baselines are computed; `a + b` adds the sums.
 
     Attributes:
         unit: as in the test.
@@ -180,7 +180,7 @@ class Scores:
         Args:
             number: Number of the example, from 0.
             read: The result of `test.source.read`.
-            layers: Layers with attention weights, from 0; no item counts in other layers.
+            layers: Layers with attention weights, from 0; items in other layers do not count.
             layer_count: Number of layers, including those without weights.
         """
         scored = test.score(read)
@@ -217,7 +217,7 @@ class Scores:
 
     @property
     def mean(self) -> Doubles:
-        """float64 [layer, head], mean scores; NaN in layers where no item counts."""
+        """float64 [layer, head], mean scores; NaN in layers without counted items."""
         return self._mean("score")
 
     @property
@@ -227,7 +227,7 @@ class Scores:
 
     @property
     def unfiltered(self) -> Doubles | None:
-        """float64 [layer, head], scores without excluding any token; None if the test excludes none."""
+        """float64 [layer, head], scores if no token is excluded; None if the test excludes no tokens."""
         return self._mean("unfiltered") if "unfiltered" in self.sums else None
 
     @property

@@ -60,7 +60,7 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
         name: the model's name, for messages.
 
     Raises:
-        ModelFilesDamaged: it cannot be read, is too large, or contains another type.
+        ModelFilesDamaged: the file cannot be read, is too large, or does not contain an object.
     """
     try:
         size = file.stat().st_size
@@ -254,8 +254,8 @@ def _refuse_code(raw: dict[str, Any], name: str) -> None:
     classes = own if isinstance(own, dict) else {"AutoModel": own} if own else {}
     if any(str(auto).startswith(("AutoConfig", "AutoModel")) for auto in classes):
         raise ModelNotSupported(
-            f"{quoted(name)} needs Python code that comes with it (auto_map in its config), which attnviz "
-            "does not run. If transformers now supports its architecture, load it there with "
+            f"{quoted(name)} needs its own Python code (auto_map in its config), and attnviz runs no code "
+            "from models. If transformers now supports its architecture, load it there with "
             "trust_remote_code=False, save it with save_pretrained, and open that folder."
         )
 

@@ -37,7 +37,7 @@ FILES = (
 PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 """The supported image formats."""
 
-_MAX_TOKENIZERS = 8  # in memory: one with a large vocabulary takes about 100 MB
+_MAX_TOKENIZERS = 8  # in memory; a tokenizer with a large vocabulary takes about 100 MB
 _MASKS = ("[MASK]", "<mask>")  # the mask tokens of the BERT and RoBERTa families
 _CONTEXT = 8  # preceding tokens that determine whether a token begins with a space
 
@@ -77,7 +77,7 @@ def empty_text_error(where: str = "here") -> EmptyText:
 
 
 class TextTokenizer:
-    """A model's tokenizer, with the checks that a user's text needs.
+    """A model's tokenizer, with checks of users' texts.
 
     It uses the `tokenizers` library, or a Python tokenizer with the same methods; any number of threads may
     share it.
@@ -307,7 +307,7 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
 
 
 def _switches_languages(settings: dict[str, Any]) -> bool:
-    """Return whether the tokenizer treats sources and targets differently, as those of NLLB and mBART do."""
+    """Return whether the tokenizer treats sources and targets differently, as in NLLB and mBART."""
     with gate:
         import transformers
 
@@ -448,7 +448,7 @@ def _built_by_transformers(folder: Path) -> Any:
 
 
 def _settings(folder: Path, name: str) -> dict[str, Any]:
-    """Return the object in one of the model's JSON files; empty if it is missing or damaged."""
+    """Return the object in one of the model's JSON files; empty if the file is missing or damaged."""
     try:
         found = json.loads((folder / name).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):

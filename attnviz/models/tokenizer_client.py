@@ -135,7 +135,7 @@ class Client:
 
 
 class RemoteTokenizer:
-    """A tokenizer in a separate process, with the methods that `TextTokenizer` needs.
+    """A tokenizer in a separate process, with the methods that `TextTokenizer` calls.
 
     Attributes:
         special: the ids of the special tokens.

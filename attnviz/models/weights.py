@@ -141,13 +141,13 @@ def without_weights(files: Iterable[str], name: str) -> ModelFilesDamaged | Mode
     """
     if ADAPTER in files:
         return ModelNotSupported(
-            f"{quoted(name)} is an adapter, which changes another model. Merge the two (merge_and_unload in "
-            "peft), save the result, and open it."
+            f"{quoted(name)} is an adapter, which changes another model. Merge it into that model "
+            "(merge_and_unload in peft), save the result, and open it."
         )
     if {Path(file).suffix.lower() for file in files} & {".bin", ".pt", ".pth", ".pkl", ".ckpt"}:
         return ModelNotSupported(
             f"The weights of {quoted(name)} are a pickle, which can run any code when it is read, so attnviz "
-            f"does not read it. Look for a version with {FILE}. Or, if you trust this one, convert it in "
+            f"does not read it. Look for a version with {FILE}. Or, if you trust this model, convert it in "
             f"Python, from the old folder or id to a new folder: {_CONVERT}"
         )
     return ModelFilesDamaged(

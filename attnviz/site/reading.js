@@ -96,7 +96,7 @@ function traceOf(run, sizes, add) {
   return traceObject(run.text, count, sizes, weights, { plain: tokenView("plain"), hidden: tokenView("hidden") });
 }
 
-/** Returns the difference of two texts: the weights for the second minus those for the first. */
+/** Returns the data of a difference: the weights for the second text minus the weights for the first. */
 function change(runs, [first, second], sizes, add) {
   const count = runs[0].tokens.length;
   const tokens = runs[0].tokens.map((_, at) => {

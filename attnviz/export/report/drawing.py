@@ -68,7 +68,7 @@ class Cells(NamedTuple):
     signed: bool = False
 
     def pixels(self, colours: Colours) -> NDArray[np.uint8]:
-        """Return the pixels, [row, column, RGB], enlarged because many programs blur enlarged images."""
+        """Return [row, column, RGB], with several pixels per cell: many programs blur enlarged images."""
         paper, ink, below, above = (
             np.frombuffer(bytes.fromhex(colour[1:]), np.uint8).astype(float)
             for colour in (colours.paper, colours.ink, colours.below, colours.above)

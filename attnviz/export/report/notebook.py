@@ -284,7 +284,7 @@ def show(
 
 
 def _select_vision(trace: Any, kind: Kind | None) -> Trace:
-    """Return the trace with only the vision encoder's attention for kind "vision", else without it."""
+    """Return the trace with only the vision encoder's attention if `kind` is "vision", else without it."""
     found = checked_trace(trace)
     return replace(found, blocks=found.of_kind(kind)) if kind == "vision" else without_vision(found)
 

@@ -64,7 +64,7 @@ class Weights {
     if (left !== null) this.left = numbers.subarray(left, left + kind.layers.length * kind.heads * rows.length);
   }
 
-  /** Calls back with each weight of `count` heads from index `first` on, by layer and head; NaN if masked. */
+  /** Calls `callback` with each weight of `count` heads from index `first` on, by layer and head; NaN if masked. */
   forEachWeight(first, count, callback) {
     const { kind, left, numbers } = this;
     const { rows, columns } = this.tokenView;
@@ -227,9 +227,9 @@ const KINDS = {
   encoder: ["Encoder", "The first text attends to itself."],
   decoder: ["Decoder", "The second text attends to itself."],
   cross: ["Cross-attention", "The second text attends to the first."],
-  vision: ["Vision encoder", "The picture’s patches attend to each other."],
+  vision: ["Vision encoder", "The image’s patches attend to each other."],
 };
-const IMAGE_MEANINGS = { decoder: "The text attends to itself.", cross: "The text attends to the picture’s patches." };
+const IMAGE_MEANINGS = { decoder: "The text attends to itself.", cross: "The text attends to the image’s patches." };
 
 const shorten = (text, maximum) => (text.length > maximum ? `${text.slice(0, maximum).trimEnd()}…` : text);
 const plural = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
@@ -608,12 +608,12 @@ export class Report {
     return `${this.kindTitle}All ${this.kind.layers.length * this.kind.heads} heads at a glance`;
   }
 
-  /** Returns "Encoder · " if the model has more than one kind of attention. */
+  /** Returns the kind, such as "Encoder · ", if the model has several kinds of attention. */
   get kindTitle() {
     return this.trace.show_kind ? `${KINDS[this.state.kind][0]} · ` : "";
   }
 
-  /** Returns "encoder " if the model has more than one kind of attention. */
+  /** Returns the kind, such as "encoder ", if the model has several kinds of attention. */
   get kindName() {
     return this.trace.show_kind ? `${this.state.kind} ` : "";
   }
