@@ -25,7 +25,7 @@ def divergence(weights: Floats | Trace) -> Doubles:
         float64 [layer, head, layer, head].
 
     Raises:
-        InvalidTrace, TypeError: `weights` is neither.
+        InvalidTrace, TypeError: `weights` is invalid.
     """
     weights = weights_of(weights)
     # [head, cell]; halved once, so that the mean of two heads is a sum.

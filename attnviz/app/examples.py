@@ -19,7 +19,7 @@ class Example:
         text: The sentence.
         remark: A question or remark about its attention, in Markdown.
         other: Sentence to compare it with, or second sentence of a pair; "" for none.
-        query: The word selected initially; "" for the last one.
+        query: The word selected initially; "" for the last word.
     """
 
     name: str

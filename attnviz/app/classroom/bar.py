@@ -152,7 +152,7 @@ def room_bar(
         revealed: Lessons with revealed answers.
         question: Question of the page.
         request: Action for the browser, executed once: an identifier, the action, and the code of a room.
-        known: The last values of `on_seat`.
+        known: The last arguments of `on_seat`.
         on_seat: Called with the room, whether the visitor teaches, the problem (see `Seat`), and the reason
             why answers stay covered (see `question.why_covered`).
         on_reveal: Called with the lessons that the teacher has revealed.

@@ -74,11 +74,11 @@ class Poll:
         question, options: The teacher's texts; options are numbered from 0.
         sentence: The sentence that the question is about; "" for none.
         right: The correct option, if any.
-        before: Counts of the first vote, if this is the second on the same question.
+        before: Counts of the first vote, if this is the second vote on the same question.
         open: True while voting is possible.
         shown: True if students see the counts.
-        votes: Latest choice of each voter, by a keyed hash of the voter's token. While the poll is open, it
-            includes voters who have left; their votes count again when they return.
+        votes: Latest choice of each voter, by a keyed hash of the voter's token. While the poll is open, votes
+            of absent students are kept, and count again when these students return.
     """
 
     round: int
@@ -293,7 +293,7 @@ class Room:
             self.poll.close(self.people)
             self.poll.shown |= action == "show"
         elif self.poll.shown:
-            raise Refused("The answer is already shown. A second vote must start before that.")
+            raise Refused("The answer is already shown. Start a second vote before you show the answer.")
         elif any(counts):  # otherwise the button was pressed twice
             self.rounds += 1
             self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})

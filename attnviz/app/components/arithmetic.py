@@ -85,7 +85,7 @@ def _scaling(steps: WeightArithmetic) -> str:
 
 
 def _scale_factor(steps: WeightArithmetic) -> tuple[str, str]:
-    """Return the scaling in words and as a formula: ÷ √d_head as in the paper, or the model's own factor."""
+    """Return the scaling in words and as a formula: ÷ √d_head, or the model's own factor."""
     size = len(steps.products)
     if abs(steps.scale * np.sqrt(size) - 1) < 1e-5:
         return f"divide by $\\sqrt{{{size}}}$", f"\\div \\sqrt{{{size}}}"

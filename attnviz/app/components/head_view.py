@@ -19,7 +19,7 @@ class Part:
         span: Number of tokens along a side.
         size: Number of queries and keys of the text.
         matches: Search result, in words.
-        below: Weights below this are not drawn.
+        below: Threshold; smaller weights are not drawn.
         hidden_weight: Amount of weight that is not drawn, in words.
     """
 

@@ -23,7 +23,7 @@ _MAX_LISTED = 3  # heads with the highest scores, in the sentence about a filter
 
 
 def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
-    """Draw the title, the filters and the choice of heads; return the heads and the atlas placeholder."""
+    """Draw the title, the filters and the selects for heads; return the heads and the atlas placeholder."""
     layers, heads = views.values(view).shape[:2]
     names = [behaviour.name for behaviour in _behaviours(view)]
     with st.container(horizontal=True, vertical_alignment="center"):

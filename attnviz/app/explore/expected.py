@@ -90,7 +90,7 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
     mask = lookup.mask_token(view.model)
     if not expected:
         st.markdown(
-            f"Type {markdown.code(mask)} in place of a word, and the model fills it in."
+            f"Type {markdown.code(mask)} in place of a word, and the model predicts the word."
             if mask
             else "This model’s vocabulary has no mask token."
         )
@@ -114,7 +114,7 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, sampled: bool
         title: Title for screen readers.
         prediction: The prediction.
         mark: Label of the actual next token, if there is one: "chosen" or "in the text".
-        sampled: Also show the probabilities after the sampling options.
+        sampled: Also show the probabilities after temperature, top k and top p.
     """
     actual = prediction.actual
     listed = list(prediction.candidates)
