@@ -77,7 +77,7 @@ class Poll:
         before: Counts of the first vote, if this is the second vote on the same question.
         open: True while voting is possible.
         shown: True if students see the counts.
-        votes: Latest choice of each voter, by a keyed hash of the voter's token. While the poll is open, votes
+        votes: Latest choice of each voter, by a keyed hash of the voter's token. In an open poll, the votes
             of absent students are kept, and count again when these students return.
     """
 
