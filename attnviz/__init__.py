@@ -135,8 +135,8 @@ def trace(
     `Trace.from_weights`; a warning explains why.
 
     Args:
-        text: the input (in an encoder–decoder, of the encoder); it is never truncated. Or token ids,
-            including special tokens: a list, an array, a tensor, or the output of a transformers tokenizer.
+        text: the input (in an encoder–decoder, of the encoder); it is never truncated. It can also be
+            token ids with special tokens, as a list, array or tensor, or as a transformers tokenizer's output.
             Tokens with an attention mask of 0 are removed; positions count from the first remaining token.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
             By default, it runs in float32 on the CPU. The first call with a name loads the model, which takes
@@ -264,7 +264,7 @@ def predictions(
 
     Returns:
         One prediction per position. Empty if the text has no masked token, or if the model has no
-        language-model head, such as "minilm" and text classifiers. Also empty for the bundled translators:
+        language-model head, such as "minilm" or a text classifier. Also empty for the bundled translators:
         the page Translate shows their probabilities.
 
     Raises:
@@ -372,7 +372,7 @@ def look(
     Args:
         picture: a file, its bytes, or a Pillow image.
         model: a folder, or a Hugging Face id; or a transformers model object, with its `processor`.
-        name: the image's name in the trace; None: its file name.
+        name: the image's name in the trace; None: its file name, or else "picture".
         processor: the image processor of a model object, from AutoImageProcessor or AutoProcessor.
         dtype, device: as for `trace`.
 

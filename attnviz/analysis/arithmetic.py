@@ -106,7 +106,7 @@ def weight_arithmetic(
     Args:
         head, query, key: Head, shown row and shown column, from 0.
         queries, keys: Shown queries and keys; `keys` is None for self-attention.
-        query_piece, key_piece: Index, from 0, of the piece of a merged word that provides the vector.
+        query_piece, key_piece: Index, from 0, of the chosen piece of a merged word.
     """
     keys = queries if keys is None else keys
     query_positions, key_positions = queries.groups[query].positions, keys.groups[key].positions

@@ -124,7 +124,7 @@ def decompose(stream: ResidualStream, token: int) -> tuple[Part, ...]:
 
 
 def around_attention(stream: ResidualStream) -> Iterator[tuple[Block, Floats, FrozenNorm | None]]:
-    """Yield each attention block, its residual input, [d_model], and the norm directly after it or None."""
+    """Yield each attention block, its residual input, [d_model], and the norm right after it, if any."""
     vector = stream.embeddings
     for step, following in zip(stream.steps, (*stream.steps[1:], None), strict=True):
         if isinstance(step, FrozenNorm):

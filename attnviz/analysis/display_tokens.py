@@ -96,7 +96,7 @@ class DisplayTokens:
 
     def __post_init__(self) -> None:
         if self.second is None and any(token.sentence for token in self.tokens):
-            raise AttnvizError("These are the tokens of two sentences, but the second one is missing.")
+            raise AttnvizError("These are the tokens of two sentences, but the second sentence is missing.")
         all_groups = tuple(self._group(positions) for positions in self._runs())
         object.__setattr__(self, "all_groups", all_groups)
         object.__setattr__(self, "groups", tuple(all_groups[index] for index in self.visible))
@@ -368,7 +368,7 @@ def shown_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | N
 
 
 def hidden_note(share: float, hidden: str) -> str:
-    """Return the note "97.3 % of this row’s weight is on [CLS]"; "" if the shown share is not too small."""
+    """Return the note "97.3 % of this row’s weight is on [CLS]"; "" if the row is not faint."""
     return f"{percent(1 - share, 1)} of this row’s weight is on {hidden}" if share < MIN_SHOWN_SHARE else ""
 
 
@@ -491,7 +491,7 @@ def _starts(shown: DisplayTokens) -> NDArray[np.intp]:
 
 
 def _summed(weights: Floats, shown: DisplayTokens, axis: Literal[-1, -2]) -> Floats:
-    """Sum the pieces of each group: take the first pieces, then add the second ones, then the third ones.
+    """Sum the pieces of each group: take the first pieces, then add the second pieces, and so on.
 
     Most words have one piece, so this is several times as fast as `np.add.reduceat`.
     """

@@ -15,7 +15,7 @@ def how_to_read() -> None:
     cited_markdown(
         """
 A transformer reads a text as **tokens**: words, pieces of words, punctuation. In every **layer**, every
-**head** lets each token attend to tokens of the text. The **weight** is *how much* it attends to a token.
+**head** lets each token attend to tokens of the text. The **weight** is *how much* one attends to another.
 
 - In a head each token has a :blue[query] and a :red[key]. The better a query matches a key, the larger the
   score.
@@ -81,7 +81,7 @@ def limits() -> None:
 - With more than about 64 tokens, not all labels and lines are drawn.
 - A word with a letter outside MiniLM's vocabulary becomes [UNK], which is shown with the typed word; MiniLM
   was trained on English.
-- A page shows at most {MAX_WEIGHTS:,} weights of one kind of attention. With 12 × 12 heads, that is
+- A page shows at most {MAX_WEIGHTS:,} weights of one kind of attention. With 12 × 12 heads, this allows
   {isqrt(MAX_WEIGHTS // 12**2)} tokens.
 - No picture, font or script comes from another host, and no sentence is logged.
 """

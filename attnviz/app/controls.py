@@ -219,7 +219,7 @@ def token(
 
     Args:
         groups: The tokens.
-        scope: Key of their text.
+        scope: Key of the tokens' text.
         label: Label of the select.
         choice: Link parameter of the select; `QUERY` is shared with Explore.
         initial: Initial index; None for the first of `PRONOUNS` in the text, or else the middle word.

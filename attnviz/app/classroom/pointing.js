@@ -47,7 +47,7 @@ export function pointOf(event) {
   return { words: words.length > MAX_LENGTH ? `${words.slice(0, MAX_LENGTH - 1)}…` : words, picture: key, place: place + at };
 }
 
-/** Returns the rectangle of a point on the screen, and its element; undefined if it is not drawn.
+/** Returns the element of a point and its rectangle on the screen; undefined if the element is not drawn.
  * @param {import("./room.js").Point} point */
 function find({ picture, place }) {
   const part = document.querySelector(`.stMain .${KEY}${CSS.escape(picture)}`);

@@ -94,7 +94,7 @@ export class PollPanel {
     if (room.teaches) {
       const { here } = room.state.people;
       const when = before ? " in the second vote" : "";
-      const hidden = peeked === this.poll.round ? "Only this screen shows the votes." : "The votes are hidden, on this screen too.";
+      const hidden = peeked === this.poll.round ? "Only this screen shows the votes." : "The votes are hidden on all screens.";
       const hint = shown ? "" : ` ${hidden}`;
       return `${votes} of ${here} voted${when}.${open ? "" : " The vote is closed."}${hint}`;
     }

@@ -22,7 +22,7 @@ const CLICK_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click
 
 // State that is kept when the page changes.
 let lastRequest = ""; // the id of the last executed request
-let followed = ""; // the last of the teacher's views that was opened
+let followed = ""; // the teacher's view that was opened last
 let folded = false;
 /** @type {{ view: import("./room.js").TeacherView, tries: number }} */
 let goal = null; // the teacher's view that is being opened; null once Python has drawn it

@@ -57,7 +57,7 @@ class Person(NamedTuple):
 
     Attributes:
         seen: Time of the last message, in seconds since 1970.
-        following: True if their page follows the teacher's.
+        following: True if the student's page follows the teacher's page.
     """
 
     seen: float
@@ -70,7 +70,7 @@ class Poll:
 
     Attributes:
         round: Number of this round of voting in the room. A vote includes its round, so that a late vote
-            does not count in the next one.
+            does not count in the next round.
         question, options: The teacher's texts; options are numbered from 0.
         sentence: The sentence that the question is about; "" for none.
         right: The correct option, if any.
@@ -141,7 +141,7 @@ class Room:
     Attributes:
         ends: Latest end, in seconds since 1970.
         key: Hash of the teacher's key.
-        salt: Salt of the voters' hashes; it makes them differ between rooms.
+        salt: Salt of the voters' hashes, which therefore differ between rooms.
         view: The teacher's view: page, URL query, and revealed lessons.
         point: Element that the teacher points at: its text, part of the page, and position; see `room.js`.
         rounds: Number of rounds of voting so far.

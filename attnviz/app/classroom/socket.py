@@ -231,7 +231,7 @@ class Rooms:
             window.refuse("This room is closed.", fatal=True)
 
     def _to_all(self, reason: str | None) -> None:
-        """Send an error to all windows; None sends the state again, which clears it."""
+        """Send an error to all windows; None sends the state again, which clears the error."""
         for window in [window for live in self._live.values() for window in live.windows]:
             if reason:
                 window.refuse(reason)

@@ -56,7 +56,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _products(steps: WeightArithmetic) -> str:
-    """Return a table of the largest products of the two vectors, the sum of the others, and the total."""
+    """Return a table of the largest products of the two vectors, the sum of all others, and the total."""
     products = steps.products
     order = np.argsort(-np.abs(products), kind="stable")[:_NUM_PRODUCTS]
     rows = [

@@ -60,7 +60,7 @@ class CopyLink extends View {
     if (inField) this.button.focus();
   }
 
-  /** Copies from the text field: browsers block the clipboard API on plain http, as in a classroom's network. */
+  /** Copies from the text field: browsers block the clipboard API on plain http, for example in a classroom. */
   copy() {
     clearTimeout(this.timer);
     const link = new URL(removeParameters(location.href, this.data?.never ?? []));

@@ -40,7 +40,7 @@ const owner = (steps, { name, row }) => named(steps, steps.array(name).shape.len
 const constant = (about, value) => formula(symbolOf(about), " = ", shown("result", value, "outcome"));
 
 /**
- * Lists the largest products of a sum, and adds them up.
+ * Lists the largest products of a sum, and adds up all products.
  * @param {{ factors: number[][], roles: string[], names: (at: number) => any[], rest?: [string, number][], outcome: number,
  *   role?: string }} sum
  */

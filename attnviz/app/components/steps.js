@@ -1,4 +1,4 @@
-/* steps: a computation as a list of steps, each with its input and output arrays. Every number shows its formula. */
+/* steps: a computation as a list of steps, each with its input and output arrays, and a formula for every number. */
 
 import { isTouchScreen, cellUnder, element } from "../../widgets/dom.js";
 import { destination, tabStop } from "../../widgets/keyboard.js";
@@ -260,7 +260,7 @@ export class Steps extends View {
     return element("li", attributes, ...(lane ? [rail] : []), body);
   }
 
-  /** Returns a step's blocks: arrays without token rows on top, token rows, and results of all rows below. */
+  /** Returns a step's blocks: on top, arrays without token rows; then arrays with token rows; then results of all rows. */
   grid(columns) {
     const labelled = columns.some(({ rows }) => rows.length);
     const stack = (at, names, place, height) => {

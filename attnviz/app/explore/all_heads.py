@@ -1,4 +1,4 @@
-"""Overview of all heads: one thumbnail for each, and filters that find heads by behaviour."""
+"""Overview of all heads: a thumbnail for each head, and filters that find heads by behaviour."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
             help="Each small picture is a head’s attention: rows are query tokens, columns key tokens.",
         )
         if not names:
-            FILTER.forget()  # the filter of another kind of attention
+            FILTER.forget()  # the filter belongs to another kind of attention
         else:
             with st.popover("Filter"):
                 FILTER.optional_pills("Heads that attend to …", names)

@@ -100,7 +100,9 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
     chosen = (at_query or list(expected))[0]
     if len(expected) > 1:
         places = ", ".join(str(each.position + 1) for each in expected)
-        st.markdown(f":small[Tokens {places} are masked. Choose one as the query to see its predictions.]")
+        st.markdown(
+            f":small[Tokens {places} are masked. Choose a masked token as the query to see its predictions.]"
+        )
     st.markdown(f"Predictions at token {chosen.position + 1}:")
     name = f"expected {given == view.given}"
     bars(name, f"Prediction at token {chosen.position + 1}", chosen, "in the text", sampled=False)

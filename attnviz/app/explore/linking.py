@@ -47,7 +47,7 @@ class Pair:
 class Tokens:
     """Options of the two menus, such as "11 it", and the selected pair.
 
-    `pair` is None if no single query token is selected.
+    `pair` is None if every query token is selected.
     """
 
     queries: tuple[str, ...]
@@ -69,7 +69,7 @@ def clearest(view: View, example: Example | None) -> tuple[int, int]:
     """Return the layer and head, from 1, with the strongest link from the initial query token.
 
     Links to the query itself, special tokens and the first token are ignored: every model has heads
-    with most of their weight on them.
+    with most of their weight on these tokens.
     """
     groups = views.groups(view)
     query = _initial_query(view, groups[0], example)
@@ -169,7 +169,7 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
 
 
 def _row(view: View, query: int) -> tuple[Floats, Floats]:
-    """Return one query's weights, [layer, head, 1, key], and their sum on shown tokens, [layer, head, 1]."""
+    """Return one query's weights, [layer, head, 1, key], and its `shown_shares`, [layer, head, 1]."""
     row = slice(query, query + 1)
     return views.weights(view, view.given)[:, :, row], views.shown_shares(view)[:, :, row]
 

@@ -179,7 +179,7 @@ def draw(
 
 
 def _window(source: Source, query: int | None) -> Window:
-    """Return the displayed part, moved to a newly selected query outside it."""
+    """Return the displayed part, moved if a newly selected query is outside it."""
     size = source.size
     window, previous = whole_window(*size), query
     if memory.has(_PART) and memory.get(_PART)[0] == source.key:

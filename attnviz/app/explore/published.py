@@ -64,7 +64,7 @@ def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
 
 
 def _exact(view: View, heads: Heads) -> str:
-    """Publish the exact numbers of the open heads and each row's sum on shown tokens; return the store id."""
+    """Publish the exact numbers of the open heads and the rows' `shown_shares`; return the store id."""
     numbers = views.readable(view, heads.layer, heads.all)
     shown_share = views.shown_shares(view)[heads.layer - 1, [head - 1 for head in heads.all]]
     return store.publish(
