@@ -136,7 +136,7 @@ def trace(
 
     Args:
         text: the input (in an encoder–decoder, of the encoder); it is never truncated. It can also be
-            token ids with special tokens, as a list, array or tensor, or as a transformers tokenizer's output.
+            token ids with special tokens, as a list, array or tensor, or a transformers tokenizer's output.
             Tokens with an attention mask of 0 are removed; positions count from the first remaining token.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
             By default, it runs in float32 on the CPU. The first call with a name loads the model, which takes
