@@ -41,7 +41,7 @@ class Behaviour:
         """The rule in words, with its bounds."""
         return f"{self.rule.condition}."
 
-    def described(self) -> list[str]:
+    def formatted_scores(self) -> list[str]:
         """Return the formatted score of each head, layer by layer."""
         scores = zip(self.score.ravel().tolist(), self.raw.ravel().tolist(), strict=True)
         return [self.rule.amount(score, raw) for score, raw in scores]

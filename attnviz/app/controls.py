@@ -188,7 +188,7 @@ def head(
         return layer - 1, choices.HEAD.draw("Head", heads, opening[1]) - 1
 
 
-def with_weights(model: Entry, layer: int) -> int:
+def layer_with_weights(model: Entry, layer: int) -> int:
     """Return this layer, from 0; if it has no attention weights, the nearest layer that has them."""
     layer_type = dict(model.without_weights).get(layer)
     if layer_type is None:

@@ -83,7 +83,7 @@ def _explain(view: View, behaviour: Behaviour) -> None:
     found = f"**{behaviour.found.sum()} of {behaviour.found.size} heads.**"
     # The rule can contain special tokens, and these can contain Markdown characters.
     rule = markdown.plain(behaviour.sentence)
-    heads, described = behaviour.score.shape[1], behaviour.described()
+    heads, described = behaviour.score.shape[1], behaviour.formatted_scores()
     order = np.argsort(-behaviour.score.ravel(), kind="stable").tolist()
     first = [f"**{head_name(*divmod(at, heads))}** {described[at]}" for at in order[:_MAX_LISTED]]
     st.markdown(f":small[{found} {rule} Highest: {'; '.join(first)}.{_note(view, behaviour)}]")
@@ -94,7 +94,7 @@ def _with_scores(view: View, facts: tuple[str, ...], behaviour: Behaviour) -> tu
     where = "" if view.changed is None else " in the first sentence"
     return tuple(
         f"{fact}; {behaviour.name}: {described}{where}"
-        for fact, described in zip(facts, behaviour.described(), strict=True)
+        for fact, described in zip(facts, behaviour.formatted_scores(), strict=True)
     )
 
 
