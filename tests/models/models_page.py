@@ -295,8 +295,8 @@ The encoder of an encoder–decoder can also be traced alone, for example a `T5E
 classification head. Their decoder reads the text again, shifted by one token, if the model is an object,
 and the target if it is loaded from a folder.
 
-For a complete CLIP or SigLIP from a folder or the hub, the vision encoder is shown (alone:
-`clip_vision_model`, `siglip_vision_model`). To trace the text encoder, save it with its tokenizer in
+For a complete CLIP or SigLIP from a folder or the hub, the vision encoder is shown (as a separate
+model: `clip_vision_model`, `siglip_vision_model`). To trace the text encoder, save it with its tokenizer in
 another folder, with `CLIPTextModel.from_pretrained(…).save_pretrained(…)` or `SiglipTextModel`. If the
 model is an object, pass a tokenizer to trace its text encoder, or an image processor to trace its vision
 encoder.
