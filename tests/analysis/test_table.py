@@ -77,7 +77,7 @@ def test_no_cell_is_a_formula_with_any_separator(text: str, separator: str) -> N
 
 
 @given(values=arrays(np.float32, (3, 5), elements=any_float32))
-@example(values=np.full((3, 5), 0.124283254, dtype=np.float32))  # 8 digits would give a neighbouring float32
+@example(values=np.full((3, 5), 0.124283254, dtype=np.float32))  # 8 digits round to a neighbouring float32
 def test_every_float32_is_written_exactly(values: Floats) -> None:
     queries, keys = shown("a", "b", "c").groups, shown("d", "e", "f", "g", "h").groups
     _, rows = read(in_head_4_2(values, queries, keys, text=""))
