@@ -40,5 +40,5 @@ def test_parts_sum_to_the_logit_and_the_last_layer_gives_the_models_probability(
 
 def test_parts_of_the_translator_include_cross_attention() -> None:
     app = visit("intervene", model="translator")
-    labels = [bar["label"] for bar in drawn(app, "share_table", "contributions to that difference")["rows"]]  # type: ignore[attr-defined]
+    labels = [bar["label"] for bar in drawn(app, "share_table", "contributions to the difference")["rows"]]  # type: ignore[attr-defined]
     assert any(label.startswith("cross ") for label in labels)
