@@ -82,8 +82,8 @@ def describe_model(chosen: ImageSelection) -> None:
         message = "There is also **[CLS]**, whose final vector represents the image."
     if registers > 0:
         message += (
-            f" The **{plural(registers, 'register')}** are extra tokens: without registers, large models store "
-            "global information in background patches (Darcet et al. 2024)."
+            f" The **{plural(registers, 'register')}** are extra tokens: without registers, large models "
+            "store global information in background patches (Darcet et al. 2024)."
         )
     cited_markdown(f":small[{message}]")
 
