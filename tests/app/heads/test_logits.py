@@ -27,7 +27,7 @@ def test_parts_sum_to_the_logit_and_the_last_layer_gives_the_models_probability(
     found = attnviz.decomposition(STORIES, "storyteller", PLACE)
     direction = found.logit(first)[0] - found.logit(second)[0]
     total = float(found.output @ direction)
-    assert f"has a logit that is **{decimal(total)}** higher" in page_text(app)
+    assert f"is **{decimal(total)}** higher than the logit of" in page_text(app)
     assert total == pytest.approx(float(np.log(probabilities[0, first] / probabilities[0, second])), abs=1e-3)
     heads = [(part.vectors @ direction).sum(axis=1) for part in found.parts if part.kind == "decoder"]
     shown = drawn(app, "head_map", "head to that difference")["values"]
