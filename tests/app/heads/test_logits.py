@@ -30,7 +30,7 @@ def test_parts_sum_to_the_logit_and_the_last_layer_gives_the_models_probability(
     assert f"is **{decimal(total)}** higher than the logit of" in page_text(app)
     assert total == pytest.approx(float(np.log(probabilities[0, first] / probabilities[0, second])), abs=1e-3)
     heads = [(part.vectors @ direction).sum(axis=1) for part in found.parts if part.kind == "decoder"]
-    shown = drawn(app, "head_map", "head to that difference")["values"]
+    shown = drawn(app, "head_map", "head to the difference")["values"]
     np.testing.assert_allclose(np.array(shown, dtype=float), np.concatenate(heads), atol=1e-4)
     lens = drawn(app, "share_table", "decoded after each layer")["rows"]
     assert isinstance(lens, list)
