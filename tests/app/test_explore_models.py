@@ -102,7 +102,7 @@ def test_layers_without_attention_weights_are_named(opened: Open) -> None:
     model = opened("zamba2")
     app = visit("explore", model=model, text=PROMPT, stage="scaled", layer="3", head="2")
     layer_kind = "recurrent (Mamba 2), no attention weights"
-    assert [info.value for info in app.info] == [f"Layer 3: {layer_kind}. Layer 2 is open."]
+    assert [info.value for info in app.info] == [f"Layer 3: {layer_kind}. Showing layer 2."]
     atlas, head = message_to(app, "atlas"), message_to(app, "head_view")
     heads, layers = atlas["heads"], range(atlas["layers"])
     named = [set(atlas["facts"][layer * heads : (layer + 1) * heads]) == {layer_kind} for layer in layers]
