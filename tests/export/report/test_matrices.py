@@ -132,7 +132,7 @@ def test_invalid_differences_and_pools_are_refused() -> None:
     two, three = (Trace.from_weights([[np.eye(n)]], list("abc")[:n]) for n in (2, 3))
     with pytest.raises(InvalidTrace, match=r"equal numbers of tokens.*3 and 2"):
         show(three - two)
-    with pytest.raises(InvalidTrace, match="differ in their layers or heads"):
+    with pytest.raises(InvalidTrace, match="same layers and numbers of heads"):
         show(trace - encoder(heads=2))
     with pytest.raises(AttnvizError, match="maximum over heads of signed"):
         show(reversed_rows(trace) - trace, pool="max")
