@@ -91,7 +91,7 @@ class InvalidMask(AttnvizError):
 
 
 class InvalidEdit(AttnvizError):
-    """An edit that cannot be parsed, or that names a layer, head or token that does not exist."""
+    """An edit that cannot be parsed, or an edit of a layer, head or token that does not exist."""
 
 
 class UnreadableText(AttnvizError):

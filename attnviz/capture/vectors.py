@@ -197,7 +197,7 @@ Attend = Callable[..., Tensor]
 class VectorWeights:
     """A layer's weights, [head, query, key], computed on demand in rows as the model's `eager` does.
 
-    Up to rounding, they equal the weights that the model used: it ran with another kernel.
+    They equal the weights that the model used up to rounding, because it ran with another kernel.
 
     Attributes:
         query: [head, query, d_head], in the model's dtype and on its device.
@@ -393,7 +393,7 @@ def install_bias_rules(network: nn.Module, uses_rules: Callable[[], bool]) -> No
 
 
 def _t5_with_rule(module: Any, uses_rules: Callable[[], bool]) -> Callable[..., Tensor | DistanceBias]:
-    compute, module_ref = type(module).compute_bias, weakref.ref(module)  # no cycle, as in `custom_attention`
+    compute, module_ref = type(module).compute_bias, weakref.ref(module)  # weak: see `custom_attention`
 
     def compute_bias(*lengths: int, **named: Any) -> Tensor | DistanceBias:
         if not uses_rules():

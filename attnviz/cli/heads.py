@@ -121,7 +121,7 @@ def _corpus(text: Path | None, test: HeadTest[Any]) -> Corpus:
 
 
 def _share(ray: int | None, address: str | None) -> Share:
-    """Return a function that distributes the work: `map`, or Ray's.
+    """Return a function that distributes the work: `map`, or a function that uses Ray.
 
     Raises:
         AttnvizError: `--address` is used without `--ray`, or Ray is not installed.

@@ -76,7 +76,7 @@ def print_output(
     Args:
         text_lines: The table and further lines, as text.
         header, rows: The table; an empty cell becomes null.
-        out: File for the table; it is written before anything is printed to a pipe that may be closed.
+        out: File for the table; it is written before anything is printed, because a pipe may be closed.
         notes: Lines of `text_lines` that are not part of the table, such as skipped sentences; with JSON,
             they are printed to standard error.
 

@@ -247,7 +247,7 @@ def test_unsupported_objects_are_refused(tokenizer: Any, folder_of: FolderOf) ->
 
 def test_layers_that_compute_attention_twice_give_a_warning() -> None:
     sizes = {"vocab_size": 61, "hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2}
-    message = "has 3 layers of decoder attention, but attnviz recorded 6 of them"
+    message = "has 3 layers of decoder attention, but attnviz recorded 6 layers"
     network = untrained("diffllama", **sizes, num_hidden_layers=3, intermediate_size=8)
     for call in (
         lambda: [attnviz.trace([2, 5, 7], network)],

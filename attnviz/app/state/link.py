@@ -111,7 +111,7 @@ def never_copied() -> list[str]:
 
 
 def parameters(*choices: Choice[Any]) -> list[tuple[str, str]]:
-    """Return the names and values of these parameters, if this page has them, for a link to another page."""
+    """Return the names and values of these parameters on this page, for a link to another page."""
     here = of_page(page())
     return [
         (choice.name, value)
@@ -122,7 +122,7 @@ def parameters(*choices: Choice[Any]) -> list[tuple[str, str]]:
 
 
 def drop_unused(*, undrawn: bool) -> None:
-    """Remove other pages' parameters from the URL, and if `undrawn`, parameters with no widget on this page."""
+    """Remove other pages' parameters from the URL; if `undrawn`, also those without a drawn widget."""
     here = of_page(page())
     for name in list(st.query_params):
         if name not in here or (undrawn and not here[name].is_set):
