@@ -104,7 +104,7 @@ def is_long(model: Entry, given: ModelInput) -> bool:
     if excluded or given.writing is not None or not allowed.may_open() or _stored(model, given) is not None:
         return False
     if sum(len(text.encode()) for text in (given.text, given.second or "")) < max_tokens(model):
-        return False  # a token has at least one byte, except for a few special ones
+        return False  # a token has at least one byte, except for a few special tokens
     return len(lookup.loaded_model(model).tokens(given)) > max_tokens(model)
 
 
@@ -113,7 +113,7 @@ def long_trace(model: Entry, given: ModelInput) -> Trace:
     """Return the trace of a long text: queries and keys, from which rows of weights are computed.
 
     Raises:
-        AttnvizError: its masks or biases cannot be recomputed, or the model cannot be used.
+        AttnvizError: the model's masks or biases cannot be recomputed, or the text or model cannot be used.
     """
     loaded = lookup.loaded_model(model)
     tokens = len(loaded.tokens(given))
@@ -228,7 +228,7 @@ def check_size(heads: int, queries: int, keys: int) -> None:
     """Raise if there are too many weights to show.
 
     Raises:
-        AttnvizError: there are more than `MAX_WEIGHTS`, or for guests `MAX_GUEST_WEIGHTS`.
+        AttnvizError: there are more than `MAX_WEIGHTS` or, for guests, `MAX_GUEST_WEIGHTS` weights.
     """
     maximum = MAX_WEIGHTS if allowed.may_open() else MAX_GUEST_WEIGHTS
     if heads * queries * keys > maximum:

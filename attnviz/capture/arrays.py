@@ -30,7 +30,7 @@ def as_numpy(tensor: Tensor) -> NDArray[Any]:
 
 
 def one_per_head(groups: Tensor, heads: int) -> Tensor | Repeated:
-    """Return keys or values, [group, key, d_head], as one array per head, [head, key, d_head]."""
+    """Return keys or values, [group, key, d_head], as [head, key, d_head]; they are repeated on access."""
     return groups if len(groups) == heads else Repeated(groups, heads)
 
 

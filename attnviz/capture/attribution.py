@@ -117,7 +117,7 @@ class Occluded(NamedTuple):
 
     Attributes:
         cosine_change: 1 − cosine between the chosen token's output before and after, 0 (no change) to 2.
-        log_probability: Log-probability of the expected token after the removal; None if there is none.
+        log_probability: Log-probability of the expected token after the removal; None without such a token.
     """
 
     cosine_change: Floats
@@ -133,7 +133,7 @@ def occlusion(
 
     Args:
         position: Position of the measured token, from 0, in the complete text.
-        expected: The token for which the probability is measured, if any.
+        expected: The token whose probability is measured, if any.
         method: One of `stack.occlusion_methods`.
 
     Yields:

@@ -46,7 +46,7 @@ _ATOMS = (str, bytes, int, float, type(None), type, FunctionType, ModuleType, to
 """Types of objects that contain no tensors, or that `deepcopy` does not copy."""
 
 _MAX_COPIED = 2**20
-"""The largest number of elements in a copied buffer. Larger buffers, as of quantized weights, are shared."""
+"""The largest number of elements in a copied buffer. Larger buffers (quantized weights) are shared."""
 
 
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | VisionModel | VisionLanguageModel:

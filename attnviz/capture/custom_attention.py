@@ -87,7 +87,7 @@ def recording_hook(reader: Reader) -> Callable[[nn.Module, tuple[Any, ...], Argu
 
 
 def _with_recording(module: nn.Module, reader: Reader) -> Callable[..., tuple[Tensor, Tensor | None]]:
-    """Return the module's attention function, extended by recording.
+    """Return a version of the module's attention function that also records.
 
     The function holds only a weak reference to its module: with a cycle of strong references, an unused model
     would stay in memory until the next garbage collection, or forever after `gc.freeze`.
@@ -195,7 +195,7 @@ def _deberta_v2(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 def _disentangled(
     query: Tensor, key: Tensor, positions: Sequence[Tensor | None], relative: Tensor, span: int
 ) -> DisentangledBias:
-    """Return the rule of DeBERTa's bias.
+    """Return the rule for DeBERTa's bias.
 
     Args:
         query, key: [head, token, d_head].

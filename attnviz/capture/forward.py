@@ -74,7 +74,7 @@ def blocks(
         source: the tokens of the encoder, or of the only stack.
         target: the tokens of the decoder in an encoder–decoder.
         edits: changes to the attention; the blocks have the edited weights. Without edits, the pass stops
-            after the last selected attention.
+            after the last selected attention layer.
         selection: the layers, heads and queries to keep.
         vectors: keep queries and keys instead of weights; only without edits.
 
@@ -247,8 +247,8 @@ def check_vectors(
         raise ModelNotSupported(f"{error} {_NO_RULES}") from error
     if not difference <= MAX_ROUNDING[network.dtype]:
         raise ModelNotSupported(
-            f"The weights of {type(network).__name__} could not be reproduced: they differ by up to "
-            f"{difference:.1g}. {_NO_RULES}"
+            f"The weights that attnviz computes for {type(network).__name__} differ from the model’s by up "
+            f"to {difference:.1g}. {_NO_RULES}"
         )
 
 
@@ -440,8 +440,8 @@ def intervening(
 
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit moves weight to a masked key.
-        ModelNotSupported: the model has custom attention code, and an edit does not only
-            ablate; or its forward pass differs from the inspected one.
+        ModelNotSupported: the model has custom attention code, and an edit redirects attention
+            or W_O was not found; or the forward pass differs from the inspected one.
     """
     if not any(edits):
         yield

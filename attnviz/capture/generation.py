@@ -17,7 +17,7 @@ from attnviz.capture.model import Candidate, Prediction, Writing
 from attnviz.models.tokenizer import TextTokenizer
 
 MAX_CANDIDATES = 10
-"""The number of tokens in a prediction: the most probable ones."""
+"""The number of candidates in a prediction: the most probable tokens."""
 
 
 class Step(NamedTuple):
@@ -76,8 +76,8 @@ def generate(
         writing: the number of tokens, and how each is sampled.
         limit: the maximum length of the model's input.
         source: the encoder's tokens in an encoder–decoder, else None.
-        context: a context for each forward pass, to apply edits. Without a cache, each pass then processes
-            all tokens again, because an edit may affect any of them.
+        context: a context for each forward pass, to apply edits. Each pass then processes all tokens again,
+            without a cache, because an edit may affect any token.
 
     Yields:
         The steps, in order; the last step may be the token that ends a text.

@@ -94,7 +94,7 @@ def _vision_side(settings: Any, name: str) -> int:
         config.pair(settings.vision_config, attribute, name) for attribute in ("image_size", "patch_size")
     )
     if height // rows != width // columns:
-        raise ModelNotSupported(f"The image tiles of {name} are not square, which attnviz does not support.")
+        raise ModelNotSupported(f"The tiles of {name} are not square, so attnviz cannot locate its patches.")
     return height // rows
 
 
@@ -153,7 +153,7 @@ def encoder_layout(
         name: the model's name, for messages.
 
     Raises:
-        ModelNotSupported: the family is unknown.
+        ModelNotSupported: the family is not supported.
     """
     if (special := _SPECIAL_TOKENS.get(settings.model_type)) is None:
         raise ModelNotSupported(

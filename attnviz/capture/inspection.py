@@ -25,7 +25,7 @@ from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
 
 TOLERANCE = 1e-5
-"""Maximum difference between recorded weights and transformers' own; most families have none."""
+"""Maximum difference between recorded weights and transformers' own; for most families, it is 0."""
 
 MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
 """By dtype, the maximum difference between two computations, relative to the largest absolute value."""
@@ -298,7 +298,7 @@ def inner_layer(module: nn.Module) -> object:
 def find_output_layer(
     record: Record, calls: Sequence[tuple[nn.Module, Tensor]]
 ) -> tuple[nn.Module, Tensor] | tuple[None, None]:
-    """Return the linear layer with an attention's W_O, and its input.
+    """Return the linear layer with the W_O of an attention layer, and its input.
 
     This layer is recognized by its input, the concatenated head outputs (Vaswani et al. 2017, section 3.2.2),
     without a list of module names. Return (None, None) if no layer has exactly this input, because the model
@@ -317,7 +317,7 @@ def find_output_layer(
 def _run_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
     """Return the result of the model with transformers' own attention."""
     if custom_attention.has(network.config.model_type):
-        return run(network, inputs)  # it was loaded with its own attention
+        return run(network, inputs)  # the network was loaded with transformers' attention
     set_attention(network, "eager")
     try:
         return run(network, inputs, with_weights=True)

@@ -38,7 +38,7 @@ gate = importing.gate
 """The lock to hold during the first import of torch or transformers; see `importing.gate`."""
 
 OnProgress = Callable[[str, float], None]
-"""Called with the current step of `open_model` and its progress, from 0 to 1."""
+"""Function to call with the current step of `open_model` and the progress, from 0 to 1."""
 
 _IN_MEMORY = " in memory: "  # not possible in an id or a folder name
 
@@ -78,7 +78,7 @@ def opened(entry: catalogue.Entry) -> Model:
         with gate:
             import torch
 
-            with torch.inference_mode(False):  # weights loaded in that mode are unusable outside of it
+            with torch.inference_mode(False):  # weights loaded in inference mode are unusable outside of it
                 model = in_memory(entry) or _open(entry)
             with _lock:
                 _models[entry.name] = entry, model

@@ -109,7 +109,7 @@ def _from_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:
 
 
 def _global(returned: Any) -> Sequence[Tensor] | None:
-    """Return the weights of global tokens, the first ones of a text, [batch, head, key, query]."""
+    """Return the weights of global tokens, the first tokens of a text, [batch, head, key, query]."""
     names = ("encoder_global_attentions", "global_attentions")
     return next((found for name in names if (found := getattr(returned, name, None))), None)
 

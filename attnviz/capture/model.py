@@ -251,7 +251,7 @@ def variant_elements(tokens: int, heads: int, d_model: int, vocabulary: int = 0)
 class Model(ABC):
     """A loaded model, safe to share among threads.
 
-    A plain text means `ModelInput(text)`. Every method raises ModelNotSupported for an input that the model
+    A plain text becomes `ModelInput(text)`. Every method raises ModelNotSupported for an input that the model
     does not support (a second sentence, a target, generation), and another AttnvizError for an invalid text.
 
     Attributes:

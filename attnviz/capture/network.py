@@ -204,7 +204,7 @@ def translated_errors(folder: Path, name: str) -> Iterator[None]:
             "them again."
         ) from error
     except KeyError as error:
-        # With our name as the key, the family has looked it up among its own attention classes.
+        # If our implementation is the missing key, the family has its own attention classes.
         if error.args != (IMPLEMENTATION,):
             raise ModelNotSupported(
                 f"transformers cannot build the model {quoted(name)}: {error} is missing."

@@ -59,7 +59,7 @@ class PictureReader(VisionLanguageModel):
                 module.register_forward_hook(recording_hook(reader), with_kwargs=True)
 
     def _start_id(self, settings: Any) -> int:
-        """Return the decoder's start token."""
+        """Return the id of the decoder's start token."""
         if not self._paired:
             return int(settings.text_config.bos_token_id)
         for each in (self.network.generation_config, settings, settings.decoder):

@@ -73,11 +73,12 @@ class VisionModel(Model):
 
     Args:
         network: a result of `open_network` that no other model uses.
-        original: the caller's model object, if `network` is a second tree of its modules; inspected once.
+        original: the caller's model object, if `network` is a second tree of its modules; its inspection
+            is cached.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly, or the processor returns images
-            of another size.
+            of the wrong size.
     """
 
     def __init__(

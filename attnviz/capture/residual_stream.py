@@ -1,4 +1,4 @@
-"""A token's residual stream in any model, and the decomposition of its output into contributions."""
+"""A token's residual stream in any model, and the decomposition of the token's output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from attnviz.transformer.decoder_only import DecoderOnly
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 TOLERANCE = 1e-5
-"""Maximum reconstruction error of a vector, relative to its largest absolute value, or to 1 if larger."""
+"""Maximum reconstruction error of a vector, relative to its largest absolute value (at least 1)."""
 
 _MAX_RESIDUAL = 1e-4  # maximum relative error of an output, which is a sum of many contributions
 _NO_LOGITS = (
@@ -152,7 +152,7 @@ def residual_stream(model: Model, text: str | ModelInput, place: int, kind: Kind
 
 
 class _Call(NamedTuple):
-    """A call of a linear layer or norm; input and output: [token, width]. No module: the final output."""
+    """A call of a linear layer or norm, with tensors [token, width]; the final output has no module."""
 
     module: Any
     given: Tensor
@@ -229,7 +229,7 @@ class _Recorded(NamedTuple):
         return ResidualStream(owned(start[place]), steps)
 
     def after_each_layer(self, stream: ResidualStream) -> list[Tensor]:
-        """Return a token's vectors, with the final norm, after the embeddings and all layers but the last."""
+        """Return a token's vectors after the embeddings and each layer but the last, with the final norm."""
         added = next(at for at, step in enumerate(stream.steps) if isinstance(step, Addition))
         only_at_the_end = sum(isinstance(step, FrozenNorm) for step in stream.steps[added:]) == 1
         found, vector = [], stream.embeddings
@@ -248,7 +248,7 @@ class _Recorded(NamedTuple):
     def _explain(
         self, given: Tensor, values: Sequence[tuple[Tensor, _Call | None]], linears: Sequence[_Call]
     ) -> tuple[_Call | None, Sequence[_Call]]:
-        """Return the norm and the linear layers that explain a vector: their outputs add up to it.
+        """Return the norm (or None) and the linear layers with outputs that add up to a vector.
 
         There are two linear layers if attention and feed-forward network are parallel (GPT-J).
         """
@@ -277,8 +277,8 @@ class _Recorded(NamedTuple):
 
     def _refusal(self) -> ModelNotSupported:
         return ModelNotSupported(
-            f"{quoted(self.name)} applies operations to a token’s vector other than norms and adding the "
-            f"outputs of attention and feed-forward networks. {_NOT_EXACT}"
+            f"{quoted(self.name)} changes a token’s vector by operations other than norms and the addition "
+            f"of attention and feed-forward outputs. {_NOT_EXACT}"
         )
 
 

@@ -11,7 +11,7 @@ from attnviz.text import joined
 from attnviz.trace import Block, Token, as_int, selected
 
 Store = Literal["auto", "weights", "vectors"]
-"""What is stored: weights, queries and keys ("vectors"), or weights if they fit into memory ("auto")."""
+"""What is stored: weights; queries and keys ("vectors"); or weights if they fit into memory ("auto")."""
 
 Numbers = SupportsIndex | Iterable[SupportsIndex] | None
 """One index, from 0, or several; None: all."""

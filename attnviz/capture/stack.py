@@ -40,7 +40,7 @@ class StackForward(NamedTuple):
     Attributes:
         output: [sentence, token, d_model], after the last layer.
         weights: for each layer [sentence, head, query, key], part of the same autograd graph as the output.
-        logits: [sentence, token, vocabulary], from the language-model head; None without one.
+        logits: [sentence, token, vocabulary], from the language-model head; None without a head.
     """
 
     output: Tensor

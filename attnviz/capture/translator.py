@@ -56,7 +56,7 @@ class TranslatorModel(Model):
         return Outcomes.of_batches(variants, each, run)
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
-        """Return the positions of all French words, from 0 ([START]): a word follows each."""
+        """Return the positions of [START] and all French words, from 0: there is a prediction after each."""
         _, following = self._texts(text)
         return tuple(range(len(following) + 1))
 

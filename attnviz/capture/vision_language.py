@@ -153,7 +153,7 @@ class VisionLanguageModel(Model):
     Args:
         network: a result of `open_network` that no other model uses.
         processor: the model's transformers processor.
-        tokenizer: the tokenizer of its text.
+        tokenizer: the model's text tokenizer.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly.

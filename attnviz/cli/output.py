@@ -101,7 +101,7 @@ def as_text(lines: Iterable[str]) -> str:
 
 
 def skipped_lines(skipped: Sequence[SkippedSentence], total: int) -> Iterator[str]:
-    """Yield one line with the number of skipped sentences, and one for each of the first few."""
+    """Yield a line with the number of skipped sentences, and a line for each of the first `MAX_LISTED`."""
     if total:
         yield f"Skipped: {text.plural(total, 'sentence')}."
         yield from (f"  {each.text} {each.reason}" for each in skipped[:MAX_LISTED])

@@ -46,7 +46,7 @@ def ablate(
     >>> found = ablate(tired)
     >>> found.distances.cosine_change.shape  # [head, token], the heads in the order of found.ablated
     (72, 15)
-    >>> str(found.ablated[found.distances.cosine_change[:, 9].argmax()])  # without it, “it” changes most
+    >>> str(found.ablated[found.distances.cosine_change[:, 9].argmax()])  # its ablation changes “it” most
     'encoder 6-12'
 
     Args:
@@ -88,7 +88,7 @@ def find(
     dtype: Precision | None = None,
     device: Device | None = None,
 ) -> Neighbours:
-    """Find the tokens of a text at which a head has the most similar vector (Hoover et al. 2020).
+    """Find the tokens with vectors in a head that are most similar to one token's (Hoover et al. 2020).
 
     The search is exact, and its memory use does not depend on the length of the text.
 
@@ -222,7 +222,7 @@ def score_heads(
 
     >>> line = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
     >>> scores = score_heads("pronoun to noun", examples=line)
-    >>> scores.mean.shape, float(scores.mean[3, 1])  # [layer, head]: 4-2 is right in both sentences
+    >>> scores.mean.shape, float(scores.mean[3, 1])  # [layer, head]: head 4-2 is correct in both
     ((6, 12), 1.0)
 
     Args:

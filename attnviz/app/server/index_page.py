@@ -1,4 +1,4 @@
-"""The initial HTML of each page: Streamlit's, with the page's title and a description in link previews."""
+"""Streamlit's index page, with each page's title and a description for link previews."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ MAX_RUNNING = 2
 """Maximum number of jobs that run concurrently; others are queued."""
 
 MAX_JOBS = 16
-"""Maximum number of stored jobs, unless more of them are running."""
+"""Maximum number of stored jobs, unless more jobs are running."""
 
 UNWATCHED_SECONDS = 90.0
 """Time for which a job continues when no page shows it; browsers run a hidden tab's timers once a minute."""
@@ -71,7 +71,7 @@ class Job(Generic[Found]):
 
     @property
     def seconds(self) -> float:
-        """Seconds since the last start, up to the end of the run; includes time in the queue."""
+        """Seconds from the last start until the end of the run, or until now; includes time in the queue."""
         return (time.monotonic() if self.running else self._ended) - self._began
 
     def watch(self) -> None:

@@ -24,7 +24,7 @@ class Choice(Generic[Value]):
     Attributes:
         name: Name of the parameter, and key of the widget.
         pages: Names of the pages that have it.
-        always: Include it in links even if it is the default, because the default can differ elsewhere.
+        always: Include it in links even with its default value, because the default can differ elsewhere.
         carried: A link between pages can set it even if both pages have a widget for it.
         copied: Include it in "Copy link".
     """
@@ -60,7 +60,7 @@ class Choice(Generic[Value]):
         before = memory.get(default_key, default)
         if self.is_set and before != default:
             value = self.get(before)
-            # Set even a value that is kept, so that the link includes it: the old default was omitted.
+            # Set even an unchanged value, so that the link includes it: links omit the default.
             self.set(default if value == before else value)
         memory.put(default_key, default)
 
@@ -320,7 +320,7 @@ class Token(Choice[str]):
             label: Label of the menu.
             options: Number and label of each token, "11 it", in order.
             default: One of the options.
-            scope: Identifies the text. As long as it is the same, a token with a new label keeps its number.
+            scope: Identifies the text. In the same text, a token with a new label is found by its number.
         """
         text_key, default_key = f"{self.name}: text", f"{self.name}: default"
         chosen = memory.get(self.name)
@@ -329,7 +329,7 @@ class Token(Choice[str]):
             same_number = [each for each in options if each.split(" ", 1)[0] == number]
             self.set(same_number[0] if same_number else default)
         elif self.is_set and memory.get(default_key, default) != default:
-            # Set the value again, so that the link includes it: the old default was omitted.
+            # Set the value again, so that the link includes it: as the old default, it was omitted.
             self.set(chosen)
         memory.put(text_key, scope)
         memory.put(default_key, default)

@@ -122,7 +122,7 @@ def parameters(*choices: Choice[Any]) -> list[tuple[str, str]]:
 
 
 def drop_unused(*, undrawn: bool) -> None:
-    """Remove other pages' parameters from the URL; if `undrawn`, also those without a drawn widget."""
+    """Remove other pages' parameters from the URL; if `undrawn`, also parameters with no widget."""
     here = of_page(page())
     for name in list(st.query_params):
         if name not in here or (undrawn and not here[name].is_set):
@@ -194,7 +194,7 @@ def _take_carried(is_arrival: bool) -> None:
 
 
 def _delete(name: str) -> None:
-    # Streamlit raises for a widget's parameter, but removes it when the widget is no longer drawn.
+    # Streamlit raises an error for a widget's parameter; it removes the parameter together with the widget.
     with suppress(StreamlitAPIException):
         del st.query_params[name]
 
