@@ -361,9 +361,7 @@ def test_model_that_returns_no_weights_is_refused(
 ) -> None:
     monkeypatch.setattr(catalogue_of_families, "refuse_local", refuse)
     monkeypatch.setattr(weights_alone, "returned_weights", lambda *_: ())
-    with pytest.raises(
-        ModelNotSupported, match="transformers does not return the model’s attention weights either"
-    ):
+    with pytest.raises(ModelNotSupported, match="does not return the model’s attention weights either"):
         loading._open(resolve.entry(str(folder_of("bert"))))
 
 

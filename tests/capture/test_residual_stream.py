@@ -221,7 +221,8 @@ def test_unknown_token_kind_or_row_is_refused(minilm: Model, folder_of: FolderOf
 def test_too_many_parts_are_refused(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attnviz.capture.residual_stream.MAX_ELEMENTS", 6 * 12 * 15 * 384 - 1)
     with pytest.raises(
-        AttnvizError, match=r"decomposition has 414,720 elements; the limit is 414,719\. Shorten the text"
+        AttnvizError,
+        match=r"decomposition would have 414,720 elements; the limit is 414,719\. Shorten the text",
     ):
         decomposition(minilm, TIRED, IT)
 
