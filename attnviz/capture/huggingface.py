@@ -122,7 +122,7 @@ class HuggingFaceModel(Model):
         """Trace one forward pass over the text and the generated tokens; see `Model.trace`."""
         given = self._supported(text)
         tokenized = self._tokenized(given, edits, long=given.writing is None)
-        if not self._takes_vectors(tokenized, edits, selection):
+        if not self._stores_vectors(tokenized, edits, selection):
             self._refuse_long(tokenized)
         return self._trace(tokenized, self._blocks(tokenized, edits, selection), edits)
 
@@ -135,7 +135,11 @@ class HuggingFaceModel(Model):
         inputs = [self._tokenized(self._supported(text), long=text.writing is None) for text in texts]
         typed = [any(one.type_ids) and self._has_segment_ids for one in inputs]
         generates = self._paired or any(text.writing is not None for text in texts)
-        if generates or len(set(typed)) > 1 or any(self._takes_vectors(one, (), selection) for one in inputs):
+        if (
+            generates
+            or len(set(typed)) > 1
+            or any(self._stores_vectors(one, (), selection) for one in inputs)
+        ):
             yield from super().traces(texts, selection)
             return
         for one in inputs:
@@ -218,7 +222,7 @@ class HuggingFaceModel(Model):
 
     def _blocks(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> tuple[Block, ...]:
         selection.check(self._sizes(tokenized))
-        vectors = self._takes_vectors(tokenized, edits, selection)
+        vectors = self._stores_vectors(tokenized, edits, selection)
         if vectors and not self._vectors_checked:
             forward.check_vectors(self.network, self.layers, self._sample())
             self._vectors_checked = True
@@ -230,7 +234,7 @@ class HuggingFaceModel(Model):
         lengths = forward.sides(len(tokenized.source), len(tokenized.target or tokenized.source))
         return [(layer.layer, layer.heads, lengths[layer.kind][0]) for layer in self.layers]
 
-    def _takes_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:
+    def _stores_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:
         """Return whether queries and keys are stored instead of weights.
 
         Raises:

@@ -96,7 +96,7 @@ class WeightsModel(HuggingFaceModel):
         if edits:
             raise ModelNotSupported(f"{self.weights_alone} Interventions are not supported.")
 
-    def _takes_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
+    def _stores_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
         return False
 
     def _inspected(self, original: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:  # noqa: ARG002
