@@ -88,7 +88,7 @@ def csv_of(view: View, heads: Heads) -> str:
         explanation=explanation(view),
         generated=trace.text[len(given.text) :] if trace.written and trace.target is None else None,
         sampling=_in_words(given.writing) if given.writing else None,
-        left=share,
+        shown_share=share,
         hidden=views.hidden_names(view),
     )
 

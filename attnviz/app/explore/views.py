@@ -201,7 +201,7 @@ def _facts(view: View) -> tuple[str, ...]:
         if tokens[-1].has_hidden
         else None
     )
-    described = describe(weights(view, view.given), *tokens, left=shares)
+    described = describe(weights(view, view.given), *tokens, shown=shares)
     # These are averages over all tokens; a single token may attend elsewhere.
     return tuple(f"on average {fact}" for fact in described)
 

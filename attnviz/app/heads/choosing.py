@@ -124,7 +124,7 @@ def partner(entry: Entry, text: str) -> str:
 def head(entry: Entry, kind: Kind) -> tuple[int, int]:
     """Draw the choice of a layer and a head; return both, from 0."""
     layer, head = controls.head(entry.layers_of(kind), entry.heads, introduction(entry).head or (1, 1))
-    return controls.with_weights(entry, layer), head
+    return controls.layer_with_weights(entry, layer), head
 
 
 def groups(

@@ -19,7 +19,7 @@ def drawn(app: AppTest, widget: str, title: str) -> dict[str, object]:
     return found
 
 
-def test_parts_sum_to_the_logit_and_the_last_layer_gives_the_models_probability() -> None:
+def test_parts_sum_to_the_logit_and_the_last_layer_has_the_models_probability() -> None:
     app = visit("intervene", model="storyteller", text=STORIES)
     probabilities = loading.load("storyteller").outcomes(ModelInput(STORIES), [()], PLACE).probabilities
     assert probabilities is not None
