@@ -88,7 +88,7 @@ function traceOf(run, sizes, add) {
       left: hides ? add(parts.left) : null,
       facts: facts(parts.weights, hides ? parts.left : null, sizes, tokens).map((fact) => `on average ${fact}`),
       explanation: hides
-        ? "without [CLS] and [SEP]; each row rescaled to sum to 100 %; faint, with *: more than 90 % of the row went to [CLS] and [SEP]"
+        ? "without [CLS] and [SEP]; each row rescaled to sum to 100 %; faint, with *: more than 90 % of the row’s weight is on [CLS] and [SEP]"
         : "nothing hidden, merged or rescaled",
       hidden: hides ? "[CLS] and [SEP]" : "",
     };

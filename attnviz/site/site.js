@@ -47,7 +47,7 @@ export class Site extends Report {
     super.build();
     this.title.parentElement.remove();
     const copy = element("div", { class: "copy-link" });
-    copyLink.mount(copy.attachShadow({ mode: "open" })).receive({ query: "", always: [], never: [], others: "" });
+    copyLink.mount(copy.attachShadow({ mode: "open" })).receive({ query: "", always: [], never: [], shared_url: "" });
     this.meaning.replaceWith(this.about, copy);
     const atlas = this.widgets.atlas;
     const files = saveButtons((ending) => savePicture(atlas, ending));

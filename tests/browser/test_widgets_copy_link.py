@@ -8,7 +8,7 @@ from tests.browser.widgets import Widgets
 
 @pytest.fixture
 def button_page(widgets: Widgets) -> Page:
-    """A page with only the button, in an insecure context as on http."""
+    """A page with only the button, in an insecure context like an http page."""
     widgets.mount("copy_link", {})
     return widgets.page
 

@@ -45,13 +45,13 @@ TOOLS = (
         ":material/travel_explore:",
     ),
 )
-"""The tools in their usual order."""
+"""The tools, in the order in which pages list them."""
 
 
 def draw() -> None:
     """Draw the tools, each with the question that it answers."""
     st.markdown(
         "One example proves little. These tools test heads on many sentences, or examine one sentence "
-        "in detail. They share your sentence, model and head."
+        "in detail. Your sentence, model and head are kept."
     )
     cards.draw(TOOLS)

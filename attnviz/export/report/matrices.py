@@ -182,7 +182,7 @@ def _without_special(trace: Trace, kind: Kind, words: bool) -> tuple[DisplayToke
 def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
     queries, keys = _queries_and_keys(tokens)
     left = shown_share(stack, queries, keys) if keys.has_hidden else None
-    facts = describe(shown_weights(stack, queries, keys), *tokens, left=left)
+    facts = describe(shown_weights(stack, queries, keys), *tokens, shown=left)
     return TokenView(
         queries,
         keys,

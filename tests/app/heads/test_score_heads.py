@@ -1,4 +1,4 @@
-"""The page Score heads without a browser: its scores equal those of the experiments; links; invalid input."""
+"""The page Score heads without a browser: its scores equal the results of `measure`; invalid input."""
 
 import csv
 import io
