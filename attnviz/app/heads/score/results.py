@@ -124,7 +124,7 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
     if scores.unfiltered is not None:
         every = f" Head {chosen.name} without exclusions: {number(scores.unfiltered[at])}."
     st.markdown(
-        f":small[In brackets: {_INTERVAL}. Baseline (the score of a random choice or a simple rule): "
+        f":small[In brackets: {_INTERVAL}. Baseline (chance, or a simple rule): "
         f"{markdown.plain(strategy)}.{every}]"
     )
     if best is not None and (best.layer, best.head) != at:
