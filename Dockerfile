@@ -13,7 +13,7 @@ WORKDIR /app
 
 # The packages change less often than the code, so they have a separate layer.
 # pip refuses files with other hashes than in requirements.lock (make lock); torch is the build without CUDA. Removing
-# the packages' tests and torch's C++ headers saves 0.3 GB.
+# tests, compilers and C++ headers from the packages saves 0.3 GB.
 COPY requirements.lock ./
 RUN pip install --quiet --no-cache-dir --root-user-action ignore --require-hashes --no-deps \
         --extra-index-url https://download.pytorch.org/whl/cpu -r requirements.lock && \
