@@ -310,7 +310,7 @@ def _translator(name: str, variant: Variant) -> Entry:
     return Entry(
         name=name,
         title=f"Translator: {variant.title[0].lower()}{variant.title[1:]}",
-        description=f"A small English–French transformer of our own. {variant.description}",
+        description=f"A small English–French transformer, trained for attnviz. {variant.description}",
         engine="translator",
         family="attnviz",
         layers=2,
