@@ -352,8 +352,8 @@ multiplied by the number of times it is read.
 ## Objects
 
 A model in memory can be compiled, have peft adapters, or be part of a `DataParallel`, a transformers
-pipeline or a `SentenceTransformer`: attnviz finds the model and its tokenizer, and `trace.notes` says
-where.
+pipeline or a `SentenceTransformer`: attnviz finds the model and its tokenizer, and `trace.notes`
+describes where it found them.
 
 ## Quantized weights
 

@@ -33,7 +33,7 @@ TOOLS = (
     Card(
         "beyond_weights",
         "Beyond weights: do other measures agree?",
-        "Rollout, norms, gradients, and occlusion: all measures of one token, side by side.",
+        "Rollout, norms, gradients, and occlusion: all measures for one token, side by side.",
         "Beyond weights",
         ":material/query_stats:",
     ),

@@ -87,7 +87,11 @@ def families() -> None:
         "returns no weights is refused."
     )
     with st.expander("Refused families, and why"):
-        st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in REFUSED.items()))
+        st.markdown(
+            "\n".join(
+                f"- {reason[0].upper()}{reason[1:]}: {_listed(names)}." for reason, names in REFUSED.items()
+            )
+        )
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -27,7 +27,11 @@ from attnviz.text import NO_NUMBER, head_name, percent, plural
 
 _INTERVAL = f"{100 * CONFIDENCE:g} % confidence interval"
 
-_HELP = {"attention weight": "Mean weight of the head on the tokens that the test compares or expects."}
+_HELP = {
+    "low": f"Lower end of the {_INTERVAL}.",
+    "high": f"Upper end of the {_INTERVAL}.",
+    "attention weight": "Mean weight of the head on the tokens that the test compares or expects.",
+}
 
 
 def draw(chosen: TestedHead) -> None:
@@ -79,7 +83,7 @@ def _map(chosen: TestedHead, scores: Scores, *, final: bool) -> None:
         title=f"{chosen.test.name}: score of each head",
         values=mean.astype(np.float32),
         texts=[
-            with_interval(*each) + (f"; baseline ({strategy}): {number(chance)}" if strategy else "")
+            with_interval(*each) + (f"; baseline: {number(chance)}" if strategy else "")
             for *each, chance in np.stack([mean, low, high, baseline], axis=-1).reshape(-1, 4).tolist()
         ],
         low=(0.0, number(0.0)),
@@ -120,7 +124,7 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
     if scores.unfiltered is not None:
         every = f" Head {chosen.name}, if no tokens are excluded: {number(scores.unfiltered[at])}."
     st.markdown(
-        f":small[In brackets: {_INTERVAL}. Baseline (the score of a random choice or a simple rule): "
+        f":small[In brackets: {_INTERVAL}. Baseline (chance, or a simple rule): "
         f"{markdown.plain(strategy)}.{every}]"
     )
     if best is not None and (best.layer, best.head) != at:
