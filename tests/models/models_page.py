@@ -335,7 +335,7 @@ encoder belongs to the family `vit`, `deit`, `swin` or `donut-swin`.
 
 ## Weights alone
 
-For these families, and for others with a custom attention, only the weights that transformers returns are
+For these families, and for others with custom attention code, only the weights that transformers returns are
 shown, and nothing that needs queries, keys, values, scores or masks:
 
 | `model_type` | folder | object | message |
