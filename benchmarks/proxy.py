@@ -55,7 +55,7 @@ def proxied(servers: Sequence[Server]) -> Iterator[str]:
 
 
 def wait_for(url: str) -> None:
-    """Wait until this URL answers without an error."""
+    """Wait until a request to this URL succeeds."""
     while True:
         with suppress(OSError), urllib.request.urlopen(url, timeout=5):
             return

@@ -40,7 +40,7 @@ def joined(room: Room, token: str) -> str:
 
 
 class Lesson(RuleBasedStateMachine):
-    """Random actions in a room, with the expected votes of present students (`votes`) and absent ones."""
+    """Random actions in a room, with the expected votes of present (`votes`) and `absent` students."""
 
     @initialize()
     def open(self) -> None:

@@ -1,4 +1,4 @@
-"""The WebSocket of rooms, tested with clients other than browsers."""
+"""The WebSocket of rooms, tested without a browser."""
 
 import json
 import threading
