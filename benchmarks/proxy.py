@@ -20,7 +20,7 @@ from tests.debian import install
 
 
 @contextmanager
-def proxied(servers: Sequence[Server]) -> Iterator[str]:
+def run_proxy(servers: Sequence[Server]) -> Iterator[str]:
     """Yield the URL of a HAProxy in front of these servers, configured as in `deploy/haproxy.cfg`."""
     path = f"{os.environ['PATH']}:/usr/sbin"
     if not shutil.which("haproxy", path=path):

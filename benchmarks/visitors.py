@@ -37,7 +37,7 @@ from websockets.sync.client import ClientConnection
 from attnviz.trained.storyteller.grammar import NOUNS
 from benchmarks.browser import launched
 from benchmarks.page import WITH_EMPTY_PAGE, load_model
-from benchmarks.proxy import proxied, wait_for
+from benchmarks.proxy import run_proxy, wait_for
 from benchmarks.recording import SENTENCE, TIMEOUT_SECONDS, after_reconnection, clicks, record, with_sentence
 from benchmarks.report import Report, parser
 from tests.browser.explore import Explore
@@ -213,7 +213,7 @@ def two_servers(report: Report, recorded: Sequence[bytes], count: int, pause: fl
     with ExitStack() as stack:
         homes = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(2)]
         servers = [stack.enter_context(running(home)) for home in homes]
-        url = stack.enter_context(proxied(servers))
+        url = stack.enter_context(run_proxy(servers))
         entrance = replace(servers[0], url=url)
         replay(servers, entrance, recorded, min(FEW, count), 0)
         waits, _, _ = replay(servers, entrance, recorded, count, pause)
