@@ -1,8 +1,8 @@
 # make app      starts the app at http://localhost:8501 (make app PORT=8600 uses another port)
 # make test     runs the tests (make test ARGS="tests/analysis -k rollout" runs some of them)
-# make test-all also runs the slow tests: every family of models, all bundled networks, experiments on Ray, and
-#               a short run of each benchmark
-# make claims   recomputes every number stated in README, docs and pages, in about ten minutes
+# make test-all also runs the slow tests: every family of models, all bundled networks, Ray, and a short run of
+#               each benchmark
+# make claims   recomputes every number stated in README, docs and pages; takes about ten minutes
 # make lock     regenerates requirements.lock after a change of requirements.txt or constraints.txt
 # make docs     builds the documentation in build/docs
 # make site     builds Explore as static files, with the documentation, in build/site, for any web host
@@ -53,7 +53,7 @@ lock: $(VENV)/.made
 		--generate-hashes --no-annotate --no-header >> $@.new
 	@mv $@.new requirements.lock
 
-# NO_MKDOCS_2_WARNING silences the theme's notice about its successor.
+# NO_MKDOCS_2_WARNING hides the theme's notice about MkDocs 2.
 docs: $(VENV)/.dev
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
 
@@ -96,7 +96,7 @@ $(VENV)/.dev: $(VENV)/.app requirements-dev.txt requirements-ray.txt requirement
 	@sh install.sh $(PYTHON) requirements.txt requirements-dev.txt requirements-ray.txt requirements-docs.txt
 	@touch $@
 
-# The tools that check and bundle our JavaScript. The app serves the bundles in the repository, without these tools.
+# The tools that check and bundle our JavaScript. The app does not need them: it serves the bundles in the repository.
 node_modules/.made: package.json package-lock.json .npmrc
 	@command -v npm >/dev/null || { echo "Development needs Node.js 20.19 or newer with npm."; exit 1; }
 	@echo "Installing the JavaScript tools ..."

@@ -266,7 +266,7 @@ def test_weights_equal_products_with_summing_and_averaging_matrices(
 
 def test_missing_sentence_is_refused() -> None:
     text, second, tokens = pair([1], [1])
-    with pytest.raises(AttnvizError, match="the second one is missing"):
+    with pytest.raises(AttnvizError, match="the second sentence is missing"):
         DisplayTokens(tokens, text)
     with pytest.raises(AttnvizError, match="no second sentence"):
         DisplayTokens(PIECES, UNBREAKABLE, only_sentence=1)

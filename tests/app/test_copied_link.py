@@ -37,7 +37,7 @@ LINKS: tuple[tuple[str, dict[str, str]], ...] = (
     ("watch_it_learn", {}),
     ("write", {}),
     ("induction", {}),
-    ("watch_it_learn", {"learner": "Language model of 2 layers"}),
+    ("watch_it_learn", {"learner": "Language model with 2 layers"}),
     ("images", {}),
 )
 ALWAYS_TRIED = {"explore", "intervene", "masks", "translate", "cause", "write", "images"}

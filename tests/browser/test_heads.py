@@ -154,7 +154,7 @@ def test_intervene_ablates_heads(page: Page, server: Server) -> None:
     expect(page).to_have_url(complete_link)
     page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # as in a late message from the server
     expect(page).to_have_url(complete_link)
-    bars = page.get_by_role("table", name="Angle between each token’s output").locator("tbody tr")
+    bars = page.get_by_role("table", name="Change of each token’s output").locator("tbody tr")
     expect(bars).to_have_count(15)
     angles = [float(re.findall(r"([\d.]+)°", text)[0]) for text in bars.all_inner_texts()]
     expect(page.get_by_text("With these changes, the output of")).to_contain_text(f"{angles[IT]}°")

@@ -108,7 +108,7 @@ def test_static_picture_is_shown_without_scripts(context: BrowserContext, faults
     # JupyterLab and GitHub remove these elements from an untrusted figure.
     sanitized = re.sub("<(style|script|iframe).*?</\\1>", "", figure, flags=re.DOTALL)
     untrusted = page_with_figure(context, "<body>", sanitized).get_by_role("img")
-    expect(untrusted.locator("..")).to_have_text("Layer 1, head 1 of made. Trust this notebook to interact.")
+    expect(untrusted.locator("..")).to_contain_text("Trust this notebook to make the figure interactive.")
     picture = untrusted.screenshot()
     assert untrusted.evaluate("picture => picture.naturalWidth") == 640
     policy = "<meta http-equiv=Content-Security-Policy content=\"script-src 'self'\">"

@@ -104,7 +104,7 @@ def test_buttons_make_and_undo_edits() -> None:
     assert edits_of(app) == ["encoder 4-2 10 >8"]
     app.button(key=ablate_button).click().run()  # the edits are applied in order: the head is ablated
     assert edits_of(app) == ["encoder 4-2 10 >8", "encoder 4-2"]
-    expected = r"Prediction after `car`: `il` goes from .*; most probable now: `elle`, .*\."
+    expected = r"Prediction after `car`: `il` changes from .*; most probable now: `elle`, .*\."
     assert re.search(expected, page_text(visit("intervene", model="translator", edits="encoder 2-1")))
 
 
@@ -134,12 +134,12 @@ def test_edit_changes_translation_and_predictions() -> None:
     edited = attnviz.trace(TIRED, "translator", edits=["encoder 2-1"]).target
     text = page_text(app)
     assert f"before: `{FRENCH}`" in text
-    assert f"with the changes: `{edited}`" in text
+    assert f"With the changes: `{edited}`" in text
     assert re.search(r"Head encoder 2-1: \*\*rank \d+ of \d+\*\*", text)
     assert app.selectbox(key="asked").value == "10 car"
     rows = expected_rows(app)
     assert rows[0]["label"] == "il"
-    assert f"`il` goes from **{100 * rows[0]['shares'][0]:.1f} %** to" in text
+    assert f"`il` changes from **{100 * rows[0]['shares'][0]:.1f} %** to" in text
 
 
 def test_edit_changes_predictions_of_a_decoder(opened: Callable[[str], str]) -> None:

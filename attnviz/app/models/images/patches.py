@@ -29,13 +29,13 @@ def patches(
     """Draw the picture in grey, and colour each patch: the larger its weight, the stronger the colour.
 
     Tokens count from 0: first the tokens that are not patches, then the patches, row by row. In a model with
-    text, the weights of a selected patch are those that it receives.
+    text, the weights drawn for a selected patch are the weights on this patch.
 
     Args:
         picture: Data URL of the part that the patches cover, as the model reads it.
         whole: Data URL of the original picture, for the thumbnail.
         pixels: Store id of the array `rows`, float32 [layer × head, token], the weights of the query token,
-            with the metadata `query` (its number).
+            with the index of the token as metadata `query`.
         rows, columns: Numbers of rows and columns of patches.
         names: Names of the tokens that are not patches.
         layer, head: Shown head, from 1.
