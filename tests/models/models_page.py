@@ -335,7 +335,7 @@ encoder belongs to the family `vit`, `deit`, `swin` or `donut-swin`.
 
 ## Weights alone
 
-For these families, and for others with a custom attention, only the weights that transformers returns are
+For these families, and for others with custom attention code, only the weights that transformers returns are
 shown, and nothing that needs queries, keys, values, scores or masks:
 
 | `model_type` | folder | object | message |
@@ -352,8 +352,8 @@ multiplied by the number of times it is read.
 ## Objects
 
 A model in memory can be compiled, have peft adapters, or be part of a `DataParallel`, a transformers
-pipeline or a `SentenceTransformer`: attnviz finds the model and its tokenizer, and `trace.notes` says
-where.
+pipeline or a `SentenceTransformer`: attnviz finds the model and its tokenizer, and `trace.notes`
+describes where it found them.
 
 ## Quantized weights
 
