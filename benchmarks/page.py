@@ -79,7 +79,7 @@ def milliseconds(values: Iterable[float]) -> str:
 
 
 def first_picture(browser: Browser) -> tuple[float, float]:
-    """Return the seconds from the start of a server to the first picture, and to that of a typed text."""
+    """Return the seconds from a server's start to the first picture, and to a typed sentence's picture."""
     with visitor(browser) as page:
         begun = time.time()
         with fresh_server() as url:

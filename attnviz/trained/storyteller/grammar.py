@@ -213,13 +213,13 @@ def place_nouns(rng: Random, count: int, *, held_out: bool) -> list[tuple[str, s
 
 
 def placement_sentences(rng: Random, people: Sequence[str], facts: Sequence[tuple[str, str]]) -> Words:
-    """Return a sentence for each noun, in which somebody puts it in its container."""
+    """Return one sentence for each noun, in which a person puts the noun in its container."""
     sentences = (f"{rng.choice(people)} put the {noun} in the {container} ." for noun, container in facts)
     return " ".join(sentences).split()
 
 
 def question_about(noun: str) -> Words:
-    """Return a question about the place of a noun, and its answer up to the container."""
+    """Return a question about the place of a noun, and the answer without the container."""
     return f"where was the {noun} ? the {noun} was in the".split()
 
 

@@ -78,7 +78,7 @@ Predicate = Adjective | Wish
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """Predicates that can be the reason for an action: those of the subject and those of the object."""
+    """Predicates of the subject and of the object that can be the reason for an action."""
 
     of_subject: tuple[str, ...]
     of_object: tuple[str, ...]
