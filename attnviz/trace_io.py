@@ -1,9 +1,7 @@
 """The file format of traces: an NPZ archive that numpy can open, without executable content.
 
-It contains `header.npy` (JSON as bytes) and named arrays. They are not compressed:
-compression would save only 8 %, and a small file could expand to any size in memory.
-
-The contents of the header and the arrays are defined in `attnviz.trace`.
+It contains `header.npy` (JSON as bytes) and named arrays, as defined in `attnviz.trace`. They are not
+compressed: compression would save only 8 %, and a small file could expand to any size in memory.
 """
 
 from __future__ import annotations
