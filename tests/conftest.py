@@ -29,14 +29,14 @@ settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 @pytest.fixture(autouse=True)
 def _check_shapes_only_where_tested(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check shapes only in the folders that test these functions: checking takes as long as the model."""
+    """Check shapes only in the tests of these functions: checking takes as long as running the model."""
     if request.path.relative_to(Path(__file__).parent).parts[0] not in SHAPES_CHECKED_IN:
         monkeypatch.setattr(config, "jaxtyping_disable", True)
 
 
 @pytest.fixture(autouse=True)
 def _reset_threads() -> Iterator[None]:
-    """Reset the number of threads after each test; with more, the later tests take several times as long."""
+    """Reset the number of threads after each test; more threads make later tests several times slower."""
     yield
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
@@ -70,7 +70,7 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 
 @pytest.fixture
 def copy_of(folder_of: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
-    """Return the folder of a copy of such a model, which the test may change."""
+    """Return the folder of a copy of a tiny model, which the test may change."""
     return lambda family: copytree(folder_of(family), tmp_path / family)
 
 

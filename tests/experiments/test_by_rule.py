@@ -1,4 +1,4 @@
-"""Rules as tests of heads, compared with a loop over every cell."""
+"""Scores of heads by rules, compared with a loop over every cell of the weights."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ def scored(
     weights: Sequence[Floats],
     masks: Sequence[Mask],
 ) -> Found:
-    """Return the scores by the names of the rules."""
+    """Return the scores of each rule, by its name."""
     measurements = [
         rule_scores(
             SINGLE_RULES,

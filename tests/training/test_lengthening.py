@@ -58,7 +58,7 @@ def test_a_lengthened_sentence_keeps_its_referent(seed: int, count: int) -> None
         (*long.target[:at], *long.target[at + it.target - before.target :]) == short.target
         for at in range(before.target)
     )
-    # The inserted nouns are people, which are never "it", and each occurs once.
+    # The inserted nouns are people, so "it" never refers to them; each occurs once.
     people = [word for word in inserted if word in NOUN]
     assert all(NOUN[word].kind == "person" for word in people)
     assert len(set(people)) == len(people) == count

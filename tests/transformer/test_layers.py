@@ -1,4 +1,4 @@
-"""The layers of encoder and decoder, compared with PyTorch's."""
+"""The layers of the encoder and the decoder, compared with PyTorch's layers."""
 
 from itertools import pairwise
 
