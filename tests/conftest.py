@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from shutil import copytree
 
-# These must be set before importing torch and tokenizers, which read them only once.
+# torch, tokenizers and huggingface_hub read these variables only when they are imported.
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
-# Two test processes on two cores are twice as fast with one thread each as with two.
+# On two cores, two test processes are twice as fast with one thread each as with two threads each.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
@@ -20,7 +20,7 @@ from jaxtyping import config, install_import_hook
 install_import_hook("attnviz.transformer", "beartype.beartype")
 SHAPES_CHECKED_IN = ("transformer", "trained", "capture")
 
-# CI uses the same examples every time; other runs draw new ones. There is no deadline, because the first
+# CI uses the same examples every time; other runs draw new examples. There is no deadline, because the first
 # example may load a model.
 settings.register_profile("home", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

@@ -49,7 +49,7 @@ class RecurrentAttention(nn.Module):
 
 
 class RecurrentEncoderDecoder(nn.Module):
-    """Two LSTMs: an encoder, and a decoder that starts from its state (Sutskever et al. 2014).
+    """Two LSTMs: an encoder, and a decoder that starts from the encoder's state (Sutskever et al. 2014).
 
     At each word x, an LSTM updates its memory c and its output h (Hochreiter & Schmidhuber 1997; Gers et al.
     2000) with gates i, f and o between 0 and 1. The gates and g are computed from x and the previous h:

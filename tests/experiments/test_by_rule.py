@@ -34,7 +34,7 @@ def causal_mask(size: int) -> Mask:
 
 
 def local_mask(size: int) -> Mask:
-    """Return a causal mask that allows only the token and the previous one."""
+    """Return a causal mask that allows only each token and the previous token."""
     return np.tri(size, dtype=np.bool_) & ~np.tri(size, k=-2, dtype=np.bool_)
 
 

@@ -1,4 +1,4 @@
-"""A local imitation of the Hugging Face hub, which serves folders and records requests."""
+"""A local imitation of the Hugging Face hub that serves folders and records requests."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_a_lengthened_sentence_keeps_its_referent(seed: int, count: int) -> None
     assert long.source[it.source] == "it"
     assert long.target[it.target] == {"m": "il", "f": "elle"}[NOUN[long.source[it.referent]].gender]
     assert (it.referent, it.other) == (before.referent, before.other)
-    # The insertion is contiguous; without it, the sentence is the original one.
+    # The insertion is contiguous; without it, the sentence is the original sentence.
     assert (*long.source[: before.source - 1], *long.source[it.source - 1 :]) == short.source
     inserted = long.source[before.source - 1 : it.source - 1]
     assert any(

@@ -144,7 +144,7 @@ def test_invalid_differences_and_pooling_are_refused() -> None:
 
 @pytest.fixture
 def large_trace(monkeypatch: pytest.MonkeyPatch) -> Trace:
-    """A trace above the limit for figures, which is lowered for these tests."""
+    """A trace above the limit for figures; the limit is lowered for these tests."""
     for module in (notebook, contents):
         monkeypatch.setattr(module, "MAX_WEIGHTS", 100)
     monkeypatch.setattr(matrices, "MAX_TOP", 3)

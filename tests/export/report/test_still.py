@@ -29,7 +29,7 @@ def drawing(trace: Trace, **chosen: Any) -> Drawing:
 
 
 def lines(trace: Trace, **chosen: Any) -> dict[tuple[int, int], float]:
-    """Return the strength of each line, by the rows of its query and its key; without the legend."""
+    """Return the strength of each line except in the legend, by the rows of its query and its key."""
     shapes = drawing(trace, view="lines", **chosen).shapes
     sides = (module._LEFT - 8, module._RIGHT + 8)
     names = [shape for shape in shapes if isinstance(shape, Text) and shape.x in sides and not shape.muted]
