@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from shutil import copytree
 
-# torch, tokenizers and huggingface_hub read these variables only when they are imported.
+# These must be set before importing torch and tokenizers, because the packages read them only once.
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
 # On two cores, two test processes are twice as fast with one thread each as with two threads each.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -29,7 +29,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 @pytest.fixture(autouse=True)
 def _check_shapes_only_where_tested(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check shapes only in the tests of these functions: checking takes as long as running the model."""
+    """Check shapes only in these folders of tests: checking takes as long as running the model."""
     if request.path.relative_to(Path(__file__).parent).parts[0] not in SHAPES_CHECKED_IN:
         monkeypatch.setattr(config, "jaxtyping_disable", True)
 

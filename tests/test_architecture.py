@@ -1,4 +1,4 @@
-"""Imports between the parts of the project have one direction; only listed parts import each library."""
+"""Imports between parts of the project go in one direction; only listed parts may import each library."""
 
 import ast
 import re

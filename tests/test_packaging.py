@@ -53,7 +53,7 @@ def test_the_version_equals_the_one_in_the_citation_file() -> None:
 
 
 def only_with(*packages: str, code: str) -> str:
-    """Return the output of code that can import only these packages."""
+    """Return the output of code that can import only attnviz and these packages."""
     refusing = (
         "import sys\n"
         "class Refuse:\n"

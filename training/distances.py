@@ -79,7 +79,7 @@ def held_out_sentences(count: int, inserted: int, seed: int = _TEST_SEED) -> lis
     """Return the sentences of held-out minimal pairs, with inserted clauses.
 
     Args:
-        count: Number of sentences; the sentences are the same for every number of clauses.
+        count: Number of sentences; before lengthening, they are the same for every number of clauses.
         inserted: Number of clauses; the first clauses are the same for every number.
     """
     generator = random.Random(seed)  # noqa: S311 - not for security

@@ -33,8 +33,8 @@ def train_storyteller(variant: str, seed: int, steps: int = STEPS) -> Storytelle
 def placement_questions(objects: int) -> list[tuple[grammar.Words, str]]:
     """Return stories that end with a question about an object's place, and the answers.
 
-    These pairs of noun and container are not in the training set. No tested training setup learns both to
-    answer these questions and to copy random words. A four-layer model (seed 0) was also trained on texts
+    The asked pairs of noun and container are not in the training set. No tested training setup learns both
+    to answer these questions and to copy random words. A four-layer model (seed 0) was also trained on texts
     that repeat facts in a different order. The numbers of correct answers (300 stories with two objects) and
     correct copies (300 texts of random words, which are 40 % and later 8 % of the training texts) are:
 
@@ -73,7 +73,7 @@ def measure(storyteller: Storyteller) -> Figures:
 
 
 def main(variants: list[str]) -> None:
-    """Regenerate the weights and results of some sizes."""
+    """Regenerate the weights and results of these sizes, or of all sizes."""
     for variant in variants or SIZES:
         for seed in SEEDS:
             storyteller = train_storyteller(variant, seed)

@@ -45,7 +45,7 @@ def record(translator: Translator) -> dict[str, Any]:
 
 
 def main(variants: list[str]) -> None:
-    """Regenerate the weights and results of some variants."""
+    """Regenerate the weights and results of these variants, or of all variants."""
     for variant in variants or VARIANTS:
         for seed in SEEDS:
             translator = train_translator(Settings.of(variant, seed))

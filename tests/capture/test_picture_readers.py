@@ -1,4 +1,4 @@
-"""Cross-attention to images: weights equal transformers', and patches are at the stated positions."""
+"""Cross-attention to images: weights equal transformers', and patches have the correct positions."""
 
 import io
 from pathlib import Path

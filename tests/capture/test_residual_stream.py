@@ -87,7 +87,7 @@ def test_parts_of_bert_equal_a_direct_computation(minilm: Model) -> None:
         hook.remove()
     layer, head = 3, 2
     vector = torch.tensor(head_contributions(minilm, layer)[head].sum(axis=0))
-    for norm in norms[1 + 2 * layer :]:  # norms[0] is for the embeddings; each layer has two
+    for norm in norms[1 + 2 * layer :]:  # norms[0] is for the embeddings; each layer has two norms
         vector = (vector - vector.mean()) / divisors[norm][0, IT] * norm.weight.detach()
     part = next(part for part in found.parts if (part.kind, part.layer) == ("encoder", layer))
     np.testing.assert_allclose(part.vectors[head].sum(axis=0), vector.numpy(), atol=1e-6)

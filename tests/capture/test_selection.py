@@ -1,4 +1,4 @@
-"""Traces of selected layers, heads and queries equal the complete trace, and store no other numbers."""
+"""Traces of selected layers, heads and queries match the complete trace, and store no other numbers."""
 
 from __future__ import annotations
 

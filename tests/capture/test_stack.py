@@ -1,4 +1,4 @@
-"""Running layers on word embeddings: the same outputs as for the text, and the expected token."""
+"""Outputs of layers for word embeddings equal the outputs for the text; the token expected at a position."""
 
 import numpy as np
 import pytest

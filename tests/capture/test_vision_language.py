@@ -1,4 +1,4 @@
-"""Images with text: weights equal transformers', and image tokens are at the stated positions."""
+"""Images with text: weights equal transformers', and image tokens have the correct positions."""
 
 import io
 from collections.abc import Iterator

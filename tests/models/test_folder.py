@@ -22,7 +22,7 @@ sizes = attrgetter(
 )
 SIZES: dict[str, tuple[Any, ...]] = {
     "bert": (2, 0, 3, 15, 5, 61, True, "masked"),
-    "roberta": (2, 0, 3, 15, 5, 61, True, "masked"),  # 63 rows, two of them unused
+    "roberta": (2, 0, 3, 15, 5, 61, True, "masked"),  # 63 position embeddings; two are unused
     "mpnet": (2, 0, 3, 15, 5, 61, True, "masked"),
     "albert": (3, 0, 3, 15, 5, 61, True, "masked"),
     "modernbert": (3, 0, 3, 30, 10, 61, True, "masked"),

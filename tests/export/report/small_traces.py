@@ -70,7 +70,7 @@ def encoder(
 
 
 def translator() -> Trace:
-    """Return a trace of a translator, with three kinds of attention; in the decoder, it is causal."""
+    """Return a trace of a translator, with three kinds of attention; decoder self-attention is causal."""
     source, target = tokens(TEXT, before="[CLS]", after="[SEP]"), tokens(TARGET, before="[START]")
     causal = np.tri(len(target), dtype=np.bool_)
     blocks = [

@@ -1,4 +1,4 @@
-"""Batches of token ids: an epoch has every sentence once, with sources of equal length in a batch."""
+"""Batches of token ids: an epoch has every sentence once; the sources of a batch are equally long."""
 
 from collections import Counter
 

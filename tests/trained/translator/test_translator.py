@@ -34,7 +34,7 @@ def translator() -> Translator:
 
 
 def constant_model(word: str) -> EncoderDecoder:
-    """Return a model that always predicts this word: every decoder output is its enlarged embedding."""
+    """Return a model that always predicts this word: every decoder output is its embedding, scaled up."""
     model = build(SIZES, seed=5)
     (number,) = FRENCH.ids([word])
     vector = model.target_embedding.table.weight.data[number]
