@@ -16,7 +16,7 @@ from attnviz.models.tokenizer import TextTokenizer, grid_of, in_folder, patch_to
 from attnviz.readable import MAX_LONG_CHARACTERS
 from attnviz.trace import Token
 from tests.capture.sentences import sentence
-from tests.models.tokenizers_of import TokenizerKind, saved
+from tests.models.small_tokenizers import TokenizerKind, saved
 
 ENTRY = catalogue.entry("minilm")
 Tokenizers = dict[TokenizerKind, TextTokenizer]

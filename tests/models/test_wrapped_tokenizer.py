@@ -27,7 +27,7 @@ import attnviz
 from attnviz.errors import ModelNotSupported
 from attnviz.models import tokenizer
 from tests.capture.tiny import untrained
-from tests.models.tokenizers_of import saved_marian
+from tests.models.small_tokenizers import saved_marian
 
 SIZES = {
     "hidden_size": 32,
