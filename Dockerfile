@@ -5,15 +5,15 @@
 #   docker run … -v "$PWD/models:/models:ro" -e ATTNVIZ_MODELS="minilm, my-bert=/models/bert" attnviz
 # With models from the Hugging Face hub, stored in a volume:
 #   docker run … -v models:/hub -e HF_HOME=/hub -e HF_HUB_OFFLINE=0 attnviz
-# The digest determines the image, for x86-64 and ARM; the tag is for readers.
+# The digest determines the image, for x86-64 and ARM; the tag is only for readers.
 FROM python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
 RUN useradd --uid 1000 --create-home attnviz
 WORKDIR /app
 
 # The packages change less often than the code, so they have a separate layer.
-# Each file must have the tested hash (make lock), whatever an index serves; torch is the build without CUDA. The tests
-# in packages and the headers for compiling against torch are removed, which saves 0.3 GB.
+# pip refuses files with other hashes than in requirements.lock (make lock); torch is the build without CUDA. Removing
+# tests, compilers and C++ headers from the packages saves 0.3 GB.
 COPY requirements.lock ./
 RUN pip install --quiet --no-cache-dir --root-user-action ignore --require-hashes --no-deps \
         --extra-index-url https://download.pytorch.org/whl/cpu -r requirements.lock && \
@@ -26,8 +26,8 @@ ENV HOME=/tmp \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1
 
-# All users can read the code. Python compiles it now, because it cannot write later. Loading all models checks that
-# their files are the published ones.
+# Make the code readable for all users, and compile it now, because the app cannot write to this folder. Loading all
+# models compares their files with the published checksums.
 COPY . .
 RUN chmod -R a+rX . && \
     python -m compileall -q app.py attnviz pages && \

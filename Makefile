@@ -1,7 +1,7 @@
 # make app      starts the app at http://localhost:8501 (make app PORT=8600 uses another port)
 # make test     runs the tests (make test ARGS="tests/analysis -k rollout" runs some of them)
-# make test-all runs also the slow tests: every family of models, all bundled networks, work on Ray, and a
-#               short run of each benchmark
+# make test-all also runs the slow tests: every family of models, all bundled networks, Ray, and a short run of
+#               each benchmark
 # make claims   recomputes every number stated in README, docs and pages; takes about ten minutes
 # make lock     regenerates requirements.lock after a change of requirements.txt or constraints.txt
 # make docs     builds the documentation in build/docs
@@ -53,7 +53,7 @@ lock: $(VENV)/.made
 		--generate-hashes --no-annotate --no-header >> $@.new
 	@mv $@.new requirements.lock
 
-# NO_MKDOCS_2_WARNING silences the theme's notice about its successor.
+# NO_MKDOCS_2_WARNING hides the theme's notice about MkDocs 2.
 docs: $(VENV)/.dev
 	@NO_MKDOCS_2_WARNING=1 $(PYTHON) -m mkdocs build --strict
 

@@ -12,7 +12,7 @@ const BUNDLES = [
   { entry: "attnviz/site/worker.js", to: "attnviz/widgets/bundle/worker.js", format: "iife" },
 ];
 
-/** Imports style sheets as text, for the widgets' shadow roots. These are zoomed, so rem become pixels. */
+/** Imports style sheets as text, for the widgets' shadow roots. The widgets zoom, so rem becomes px. */
 const styles = {
   name: "styles",
   /** @param {import("esbuild").PluginBuild} plugin */

@@ -3,7 +3,7 @@ import globals from "globals";
 
 const forbidden = ["innerHTML", "outerHTML", "insertAdjacentHTML"].map((property) => ({
   property,
-  message: "Visitors type the tokens, so set text with textContent.",
+  message: "Tokens are user input, so set text with textContent.",
 }));
 
 const clearRect = { property: "clearRect", message: "Chromium would print this canvas blank. Use reset()." };

@@ -135,46 +135,46 @@ def trace(
     `Trace.from_weights`; a warning explains why.
 
     Args:
-        text: the input (of the encoder, in an encoder–decoder), never truncated. Or token ids, including
-            special tokens: a list, an array or a tensor, or the output of a transformers tokenizer. Tokens
-            with an attention mask of 0 are removed, and positions count from the first remaining one.
+        text: the input (in an encoder–decoder, of the encoder); it is never truncated. It can also be
+            token ids with special tokens, as a list, array or tensor, or a transformers tokenizer's output.
+            Tokens with an attention mask of 0 are removed; positions count from the first remaining token.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
-            It runs in float32 on the CPU, whatever its stored dtype. The first call with a name loads the
-            model, which takes a few seconds. Or a transformers model object, also with peft adapters: it runs
-            as it is, in `eval` mode, on its device; see `borrowed`.
-        second: a second sentence, for models like BERT that read pairs.
+            By default, it runs in float32 on the CPU. The first call with a name loads the model, which takes
+            a few seconds. A transformers model object is also accepted, with or without peft adapters; it
+            runs with its own dtype and device, in `eval` mode (see `borrowed`).
+        second: a second sentence, for models like BERT that accept pairs of sentences.
         target: the decoder's input in an encoder–decoder; None: the model generates it.
         writing: how a decoder continues the text; None: it does not.
         edits: changes to the model's attention, each an `attnviz.Edit` or its text: "encoder 4-2" ablates
-            head 2 of layer 4. They are applied in order: if two ablate or redirect the same row, the last one
-            wins. The trace has the edited weights.
-        tokenizer: a transformers tokenizer, or a function from text to ids with `convert_ids_to_tokens`, for
-            a model object; None: `text` must be token ids, unless the object has a tokenizer.
-        dtype: the dtype of a model by folder or id: "float32", "bfloat16", "float16", or torch's own.
-        device: its device: "cpu", "cuda", "cuda:1", "xpu", "mps", or torch's own. A model name may include
-            both: "owner/name#bfloat16#cuda".
+            head 2 of layer 4. They are applied in order: if two of them ablate or redirect the same row, the
+            last one is used. The trace has the edited weights.
+        tokenizer: the tokenizer of a model object: a transformers tokenizer, or a function from text to ids
+            with `convert_ids_to_tokens`; None: `text` must be token ids, unless the object has a tokenizer.
+        dtype: dtype of a model from a folder or the hub: "float32", "bfloat16", "float16", or a torch dtype.
+        device: device of such a model: "cpu", "cuda", "cuda:1", "xpu", "mps", or a torch device. A
+            model name may include dtype and device: "owner/name#bfloat16#cuda".
         images: one or several images for a vision-language model, each a file, its bytes, or a Pillow image.
             They are inserted at the placeholders of the model's processor in the text, or else before it; no
             chat template is applied. `Token.patch` is a token's position in its image. TrOCR, Donut and BLIP
-            read one image; the text is their decoder's input, and "" lets them generate it.
+            accept one image. Their text is the decoder's input; if it is "", the model generates it.
         processor: the transformers processor (AutoProcessor) of a vision-language model object.
         layers, heads, queries: keep only these, by index from 0: one, several, or None for all. Queries are
             positions in the text (the source, in an encoder–decoder), or the texts of tokens that occur once.
-            The model stops after the last of these layers.
+            The model stops after the last selected layer.
         store: "weights" keeps exactly the weights that the model computed. "vectors" keeps queries, keys, and
             rules for masks and biases, which take O(tokens) memory instead of O(tokens²); the model then runs
             PyTorch's fast attention, and weights are computed when rows are read, equal to the model's up to
-            rounding. "auto" keeps vectors if the weights, or those of one layer, would take more than
-            `max_weight_bytes` as float32, except with edits.
+            rounding. "auto" keeps vectors if the selected weights, or all weights of one layer, would
+            take more than `max_weight_bytes` as float32; with edits, it keeps the weights.
         max_weight_bytes: the limit for "auto", and for arrays computed from vectors, such as `Block.weights`.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: a text is invalid for this model.
         UnknownModel: there is no model of that name.
         ModelNotReachable: the model is not on this machine, and the hub does not provide it.
-        ModelTooLarge: it takes more memory than the limit.
-        ModelFilesDamaged: its files are missing or changed.
-        ModelNotSupported: its attention cannot be recorded exactly, or it does not support this input.
+        ModelTooLarge: the model takes more memory than the limit.
+        ModelFilesDamaged: files of the model are missing or changed.
+        ModelNotSupported: the model's attention cannot be recorded, or the model does not support this input.
         InvalidEdit: an edit cannot be parsed, or names a layer, head or token that does not exist.
         InvalidTrace: the model or the text has no such layer, head or query.
         TypeError: an argument has the wrong type, such as a list of texts.
@@ -221,9 +221,9 @@ def trace_many(
 
     The texts of a batch are padded to the longest, and padding is removed from the traces. Values may differ
     from those of a text traced alone by rounding: about 1e-6 in float32, more for large scores. Texts
-    are traced one at a time for an encoder–decoder that generates its target, for a model with token types
-    if a batch mixes pairs and single texts, and if vectors are stored. Traces are
-    views of their batch, which stays in memory as long as any of its traces.
+    are traced one at a time if an encoder–decoder generates the target, if vectors are stored, or if a batch
+    for a model with token types mixes pairs and single texts. The arrays of a trace are views of its batch's
+    arrays, which stay in memory until all traces of the batch are deleted.
 
     Args:
         texts: each as for `trace`, or a pair, (text, second); or the output of a transformers tokenizer
@@ -233,7 +233,7 @@ def trace_many(
         layers, heads, queries, store, max_weight_bytes: as for `trace`, applied to each text.
 
     Raises:
-        AttnvizError, TypeError: as for `trace`, before the first trace of that text's batch.
+        AttnvizError, TypeError: as for `trace`; raised before the first trace of the invalid text's batch.
     """
     if as_int(batch_size, "batch_size") < 1:
         raise AttnvizError(f"batch_size must be 1 or more, not {batch_size}.")
@@ -260,11 +260,11 @@ def predictions(
     Args:
         text, model, second, target, writing, edits, tokenizer, dtype, device: as for `trace`. A model
             like BERT predicts masked tokens: "The [MASK] slept." for BERT, "The
-            <mask> slept." for RoBERTa; `python -m attnviz models NAME` shows the model's mask token.
+            <mask> slept." for RoBERTa. `python -m attnviz models NAME` prints the model's mask token.
 
     Returns:
         One prediction per position. Empty if the text has no masked token, or if the model has no
-        language-model head, such as "minilm" and text classifiers. Also empty for the bundled translators:
+        language-model head, such as "minilm" or a text classifier. Also empty for the bundled translators:
         the page Translate shows their probabilities.
 
     Raises:
@@ -340,10 +340,10 @@ def patching(
         place: the token at which the outcome is measured, from 0, or its text if it occurs once; in the
             decoder, if there is one.
         rows_of: a head, "encoder 2-1", or "2-1" for a model with one kind of attention: patch its output at
-            one token at a time, instead of complete heads.
+            one token at a time; None: patch the complete output of each head.
 
     Returns:
-        The patches, and the share of the difference that each one explains.
+        The patches, and the share of the difference that each patch restores.
 
     Raises:
         AttnvizError, TypeError: as for `trace`; or the sentences cannot be compared at this token.
@@ -372,12 +372,12 @@ def look(
     Args:
         picture: a file, its bytes, or a Pillow image.
         model: a folder, or a Hugging Face id; or a transformers model object, with its `processor`.
-        name: the image's name in the trace; None: its file name.
+        name: the image's name in the trace; None: its file name, or else "picture".
         processor: the image processor of a model object, from AutoImageProcessor or AutoProcessor.
-        dtype, device: for a folder or an id, as for `trace`.
+        dtype, device: as for `trace`.
 
     Raises:
-        UnreadablePicture: it is not an image, is too large, or cannot be opened.
+        UnreadablePicture: the picture is not an image, is too large, or cannot be opened.
         AttnvizError: the model is not supported, or is not a vision model.
         TypeError: an argument has the wrong type.
     """
@@ -401,7 +401,7 @@ def look(
 
 
 def _loaded(name: str) -> Model:
-    """Return the model of this name, with a warning if only its weights can be recorded."""
+    """Return the model of this name; warn if only its attention weights can be recorded."""
     loaded = loading.load(name)
     if loaded.weights_alone is not None:
         warnings.warn(loaded.weights_alone, stacklevel=3)

@@ -25,7 +25,7 @@ from attnviz.cli.output import written
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 
-# In the order of the help. Each module adds its commands to `app`, and imports torch only to run them.
+# The modules in the order of the help. Importing one adds its commands to `app`, without importing torch.
 MODULES = (
     "trace",
     "report",
@@ -44,8 +44,8 @@ class Commands(TyperGroup):
         """Run the chosen command.
 
         Raises:
-            typer.Exit: with 2 if the input does not exist or a file cannot be read or written; with 130
-                after Ctrl-C.
+            typer.Exit: with 2 if the input is invalid, or a file cannot be read or written; with 130 after
+                Ctrl-C.
         """
         try:
             super().invoke(ctx)
@@ -77,7 +77,7 @@ def remove_server_setting(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Remove the setting that limits a server's visitors, except for `app`."""
+    """Remove the setting that restricts the models of a server, except for `app`."""
     if context.invoked_subcommand != "app":
         os.environ.pop(allowed.SETTING, None)
 
@@ -95,8 +95,8 @@ def serve_app(
 ) -> None:
     """Serve all pages of the app.
 
-    It runs `streamlit run` with this app. Streamlit's environment variables, such as
-    STREAMLIT_SERVER_BASE_URL_PATH, and .streamlit/config.toml set everything else.
+    This command runs `streamlit run` with the app. For other options, use Streamlit's environment variables,
+    such as STREAMLIT_SERVER_BASE_URL_PATH, or .streamlit/config.toml.
     """
     importing.need_extra("app")
     importing.need_extra("pictures")
@@ -128,7 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the arguments after `python -m attnviz`; None: those of this process.
 
     Returns:
-        The exit status: 0; 2 if the input does not exist or a file cannot be read or written; 130 after
+        The exit status: 0; 2 if the input is invalid, or a file cannot be read or written; 130 after
             Ctrl-C.
     """
     for name in MODULES:

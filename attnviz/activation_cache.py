@@ -45,7 +45,7 @@ def from_cache(
             torch tensors, NumPy arrays or lists. Layers can be missing. A single stack is a decoder if no
             token attends to later ones.
         tokens: the queries and keys, such as `model.to_str_tokens(text)`; in an encoder–decoder, the
-            encoder's.
+            encoder's tokens.
         target_tokens: the decoder's tokens in an encoder–decoder.
         model: the model's name in the trace.
 

@@ -1,4 +1,4 @@
-"""Conversion of attention weights and tokens from other programs into those of a trace."""
+"""Convert attention weights and tokens from other programs for a trace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from attnviz.spelling import BROKEN, byte_spelling, spelled_bytes
 
 # "[CLS]", "<s>", "<|endoftext|>", but not a single byte, "<0xE2>".
 _SPECIAL = re.compile(r"\[[A-Z_\d]+\]|<(?!0x[\dA-F]{2}>)[^<>\s]+>")
-_MAX_BROKEN = 0.1  # the largest fraction of invalid characters if tokens are bytes
+_MAX_BROKEN = 0.1  # maximum fraction of invalid characters, if the tokens are bytes
 
 
 class Piece(NamedTuple):
@@ -50,7 +50,7 @@ def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
 def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
     """Return a contiguous array from an array-like object or a torch tensor of any dtype and device.
 
-    The result of another object's method `numpy` is returned as it is, contiguous or not.
+    The result of an object's own `numpy` method need not be contiguous.
 
     Raises:
         ValueError, TypeError: it is not an array of numbers, or is a tensor without data.
@@ -91,7 +91,7 @@ def token_spelling(token: object) -> str:
     """Return a token as text; bytes, as from tiktoken, in the spelling of GPT-2."""
     if isinstance(token, bytes):
         return byte_spelling(token)
-    return str(token.item() if hasattr(token, "item") else token)  # iterating over a tensor gives tensors
+    return str(token.item() if hasattr(token, "item") else token)  # the items of a tensor are tensors
 
 
 def _is_step(given: Any) -> bool:

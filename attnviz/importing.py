@@ -102,7 +102,7 @@ gate = _Gate()
 """The lock for the first import of torch or transformers. Do not hold it during other slow work.
 
 If two threads import transformers for the first time at the same time, one of them fails with an
-ImportError: its modules load their contents on first use, and the second thread sees them incomplete.
+ImportError: its modules load their contents on first use, and are still incomplete for the second thread.
 
 Raises:
     AttnvizError: a package of the extra is missing.

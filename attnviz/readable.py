@@ -6,7 +6,7 @@ MAX_CHARACTERS = 20_000
 """The maximum length of a text: a tokenizer takes 30 s and 2 GB for 20 million characters."""
 
 MAX_LONG_CHARACTERS = 200_000
-"""The maximum length for users who may open other models."""
+"""The maximum length of a text of users who may open other models."""
 
 
 def check(text: str, maximum: int = MAX_CHARACTERS) -> None:
@@ -26,5 +26,5 @@ def check(text: str, maximum: int = MAX_CHARACTERS) -> None:
     except UnicodeEncodeError as error:
         raise UnreadableText(
             f"Character {error.start + 1} of the text is half of a character "
-            f"(U+{ord(text[error.start]):04X}), probably from damaged copying. Delete it and try again."
+            f"(U+{ord(text[error.start]):04X}), probably because of a copying error. Delete it and try again."
         ) from error

@@ -18,7 +18,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def percent(share: float, digits: int = 0) -> str:
     """Format a fraction as a percentage: 0.664 → "66 %" or, with one digit, "66.4 %".
 
-    Fractions above 0 are never shown as 0, but as "< 1 %" or "< 0.1 %"; those below 1 never as 100.
+    Fractions above 0 are never shown as 0, but as "< 1 %" or "< 0.1 %"; fractions below 1 never as 100.
     """
     rounded, minimum = f"{100 * share:.{digits}f}", 10**-digits
     if share > 0 and float(rounded) == 0:
@@ -76,7 +76,7 @@ def in_order(first: str, between: str, second: str) -> str:
     parts = isolated(first), isolated(second)
     if parts == (first, second):
         return f"{first}{between}{second}"
-    # `dir="auto"` takes the direction from the first letter, also from one between isolating marks.
+    # With `dir="auto"`, the first letter sets the direction, even if it is between isolating marks.
     return "\N{LEFT-TO-RIGHT MARK}" + between.join(parts)
 
 

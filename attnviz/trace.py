@@ -53,8 +53,8 @@ WEIGHTS_ALONE = "weights alone"
 """The default model name of a trace that has only weights."""
 
 _NO_WEIGHTS = (
-    "There are no weights. Pass those of at least one layer; a transformers model returns them as "
-    '`outputs.attentions` if it is loaded with attn_implementation="eager" and called with '
+    "There are no weights. Pass the weights of at least one layer; a transformers model returns them "
+    'as `outputs.attentions` if it is loaded with attn_implementation="eager" and called with '
     "output_attentions=True."
 )
 
@@ -62,10 +62,10 @@ PNG = b"\x89PNG\r\n\x1a\n"
 """The signature of a PNG file."""
 
 ROW_ROUNDING = 0.02
-"""The maximum difference between a row's sum and 1: the rounding errors of bfloat16 (8 bits) add up."""
+"""The maximum difference between a row's sum and 1: the rounding errors of bfloat16 add up."""
 
 ROUNDING = 1e-5
-"""The maximum amount by which a weight may exceed 1: an edit that moves a weight adds two weights."""
+"""The maximum amount by which a weight may exceed 1, from rounding: redirecting attention adds weights."""
 
 
 class Patch(NamedTuple):
@@ -73,7 +73,7 @@ class Patch(NamedTuple):
 
     Attributes:
         picture: the index of the image, from 0.
-        view: 0: the whole image; 1: the same image at a higher resolution, if the model cuts it into tiles.
+        view: 0 for the whole image; 1 for the image at a higher resolution, if the model cuts it into tiles.
         row, column: the position among the patches of this view, from 0.
         box: left, top, right and bottom edge, relative to the image's width and height. They are below
             0 or above 1 if the model adds a margin.
@@ -92,11 +92,11 @@ class Token:
 
     Attributes:
         text: the tokenizer's own spelling ("##ing" for a piece inside a word).
-        id: the row in the model's vocabulary.
+        id: the index in the model's vocabulary.
         start, end: the character range, `source[start:end]`; 0, 0 for a special token.
         word: the number of the word, from 0; None for a special token.
         special: True if the tokenizer added it ([CLS], [SEP]).
-        sentence: 0; or 1 in the second sentence of a pair, to which start and end then refer.
+        sentence: 1 in the second sentence of a pair (start and end are positions in it), else 0.
         patch: the part of an image that the token represents, or None.
     """
 
@@ -146,7 +146,7 @@ class _Array(Generic[Stored]):
     @overload
     def __get__(self, block: Block, owner: type[Block]) -> Stored: ...
     def __get__(self, block: Block | None, owner: type[Block]) -> Stored | None:
-        if block is None:  # `dataclass` reads the default from the class; AttributeError: there is none
+        if block is None:  # `dataclass` reads the default here; AttributeError means no default
             if self._optional:
                 return None
             raise AttributeError(self._name)
@@ -180,14 +180,14 @@ class Block:
         weights: [head, query, key], the softmax of the masked scores, after any edits; each from 0 to 1.
         mask: [query, key], True where a query may attend.
         scale: the factor applied to q·k.
-        bias: [head, query, key] added to the scaled scores, or None.
+        bias: [head, query, key], added to the scaled scores, or None.
         projection: [head, d_head, d_model], each head's slice of W_O, or None if it was not recorded.
         cap: the bound of the soft cap on scores, cap · tanh(score / cap) (Gemma 2: Riviere et al. 2024, §2);
             or None.
         heads: the selected heads, in the order of the arrays; None: all heads.
         queries: the positions of the selected query tokens; None: all queries.
-        sinks: [head], the learned score of each head's attention sink, which belongs to no token and enters
-            the softmax of every row (GPT-OSS: Agarwal et al. 2025): rows then sum to less than 1.
+        sinks: [head], the learned score of each head's attention sink (GPT-OSS: Agarwal et al. 2025). A sink
+            is not a token, but its score is part of every row's softmax, so rows sum to less than 1.
             Empty if the scores are unknown, in a trace that has only weights. None: no sinks.
 
     Raises:
@@ -214,9 +214,9 @@ class Block:
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.scale):
-            raise InvalidTrace(f"scale is {self.scale}, which is not a finite number.")
+            raise InvalidTrace(f"scale must be a finite number, not {self.scale}.")
         if self.cap is not None and not (np.isfinite(self.cap) and self.cap > 0):
-            raise InvalidTrace(f"cap is {self.cap}, which is not a finite number above 0.")
+            raise InvalidTrace(f"cap must be a finite number above 0, not {self.cap}.")
         shapes = {name: tuple(given.shape) for name, given in vars(self).items() if hasattr(given, "shape")}
         for name in ("query", "value", "projection"):
             if len(shapes.get(name, (0,) * 3)) != 3:
@@ -240,11 +240,11 @@ class Block:
         for name, shape in shapes.items():
             if shape != expected[name]:
                 raise InvalidTrace(
-                    f"{name} has shape {shape}, but the tokens and heads need {expected[name]}."
+                    f"{name} has shape {shape}; for these tokens and heads, it must be {expected[name]}."
                 )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return arrays only: another process may not have the tensors' device."""
+        """Return the fields for pickling, as arrays: another process may not have the tensors' device."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
@@ -252,17 +252,17 @@ class Block:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """The number of heads, queries and keys: the shape of the weights."""
+        """The numbers of heads, queries and keys: the shape of the weights."""
         return len(vars(self)["query"]), len(self.query_tokens), len(self.key_tokens)
 
     @property
     def weights_alone(self) -> bool:
-        """Whether there are no queries, keys and values (d_head is 0); see `Trace.from_weights`."""
+        """True if the block has no queries, keys and values (d_head is 0); see `Trace.from_weights`."""
         return not vars(self)["query"].shape[2]
 
     @property
     def scores(self) -> Floats:
-        """[head, query, key]: query·key × scale (+ bias), after a soft cap and before the mask.
+        """[head, query, key]: query·key × scale (+ bias), after the soft cap, if any, and before the mask.
 
         Raises:
             InvalidTrace: the block has only weights.
@@ -369,7 +369,7 @@ class Block:
         Args:
             head: the head's number in the model, from 0.
             size: tokens per side of a block; the last blocks may be smaller.
-            how: "max", "mean" or "sum" of the weights of a block, including masked ones.
+            how: "max", "mean" or "sum" of the weights of a block, including masked weights.
 
         Returns:
             [⌈queries / size⌉, ⌈keys / size⌉].
@@ -402,13 +402,13 @@ class Block:
             yield self._rows(at, range(start, min(start + step, queries)))
 
     def need_vectors(self) -> None:
-        """Raise unless there are queries, keys and values.
+        """Raise an error if the block has no queries, keys and values.
 
         Raises:
             InvalidTrace: the block has only weights.
         """
         if self.weights_alone:
-            raise InvalidTrace("This trace has only weights, without queries, keys and values.")
+            raise InvalidTrace("This trace has only weights; its queries, keys and values are unknown.")
 
 
 class Top(NamedTuple):
@@ -472,7 +472,7 @@ class Trace:
                     f"{block.layer + 1} has {_sizes(block)}, and layer {one.layer + 1} has {_sizes(one)}."
                 )
         if self.written < 0:
-            raise InvalidTrace(f"written is {self.written}, which is not a number of tokens.")
+            raise InvalidTrace(f"written must be a number of tokens, 0 or more, not {self.written}.")
 
     @staticmethod
     def from_weights(
@@ -486,26 +486,25 @@ class Trace:
         sink: bool = False,
         second: SupportsIndex | None = None,
     ) -> Trace:
-        """Return a trace that has only weights, from any program, without queries, keys and values.
+        """Return a trace of weights from any program, without queries, keys and values.
 
         >>> trace = Trace.from_weights([[[[1, 0], [0.25, 0.75]]]], ["The", "dog"])
         >>> trace.stack("decoder").shape
         (1, 1, 2, 2)
 
         Args:
-            weights: the weights of the only stack, or of the encoder: an array [layer, head, query, key]; or
-                one array per layer, [head, query, key] or [1, head, query, key], such as transformers'
-                `attentions`. NumPy arrays, torch tensors, or lists. A layer that is None is skipped, and the
-                others keep their index. If no token attends to later tokens, the stack is a decoder. Or the
-                `attentions` that transformers' `generate` returns for one text and one beam: one tuple of
-                layers per step.
-            tokens: the queries and keys, as `convert_ids_to_tokens` spells them ("Ġdog", "▁dog", "##ing"),
-                or words. For generated weights, the last token may be included, although it has no weights.
+            weights: the weights of the only stack or of the encoder, as NumPy arrays, torch tensors or lists:
+                [layer, head, query, key]; or, for each layer, [head, query, key] or [1, head, query, key],
+                such as transformers' `attentions`; or the `attentions` from transformers' `generate` for one
+                text and one beam, a tuple of layers for each step. A layer that is None is skipped; the other
+                layers keep their index. If no token attends to later tokens, the stack is a decoder.
+            tokens: the tokens, as `convert_ids_to_tokens` returns them ("Ġdog", "▁dog", "##ing"), or words.
+                With weights from `generate`, they may include the last token, which has no weights.
             decoder, cross: the `decoder_attentions` and `cross_attentions` of an encoder–decoder in
                 transformers.
             target_tokens: the decoder's input.
             model: the name of the model in the trace.
-            sink: rows may sum to less than 1, because of a learned sink that is not a token, as in GPT-OSS.
+            sink: True if rows may sum to less than 1, because of a learned sink, as in GPT-OSS.
             second: the position, from 0, of the first token of the second sentence of a pair.
 
         Raises:
@@ -586,7 +585,7 @@ class Trace:
         return blocks
 
     def block(self, kind: Kind | None = None, layer: SupportsIndex = 0) -> Block:
-        """Return one layer's attention; `layer` counts from 0; `kind` may be None if there is only one.
+        """Return one layer's attention; layers count from 0. None: of the only kind.
 
         Raises:
             InvalidTrace: the model has no such layer.
@@ -616,13 +615,13 @@ class Trace:
 
         `numpy.load` also opens it: the arrays are named by kind, layer (counted from 1) and attribute of
         `Block`, as in `numpy.load(file)["encoder-4.weights"]`. An array that layers share, such as a mask, is
-        stored once, under the name of the first. Scores are not stored: they follow from queries and keys.
+        stored once, under the first layer's name. Scores are not stored: they follow from queries and keys.
 
         Args:
             file: a path, used as given (no ".npz" is added), or a binary file open for writing. An existing
                 file is replaced after everything is written.
-            what: "all"; or "attention", everything except each layer's W_O, which is the same for every text
-                and most of the file for a short one.
+            what: "all"; or "attention" to omit each layer's W_O, which is the same for every text, and most
+                of the file if the text is short.
 
         Raises:
             InvalidTrace: the trace is too large for a file, or `what` is unknown.
@@ -639,13 +638,13 @@ class Trace:
 
     @staticmethod
     def load(file: str | PathLike[str] | IO[bytes]) -> Trace:
-        """Read a trace that `save` wrote. The file is treated as untrusted, and nothing in it is executed.
+        """Read a trace written by `save`. The file is treated as untrusted, and nothing in it is executed.
 
         Args:
             file: a path, or a binary file open for reading.
 
         Raises:
-            InvalidTrace: it is not a trace, has another version, is damaged, or is too large.
+            InvalidTrace: the file is not a trace, has another version, is damaged, or is too large.
             OSError: the file cannot be opened.
         """
         header, arrays = trace_io.read(file)
@@ -659,13 +658,13 @@ class Trace:
             raise trace_io.damaged(f"{type(error).__name__} in its header") from error
         # Compared as JSON, in which 1, 1.0 and true differ.
         if names.keys() != arrays.keys() or json.dumps(described) != json.dumps(header):
-            raise trace_io.damaged("its arrays differ from those in its header")
+            raise trace_io.damaged("its arrays differ from the list in its header")
         return trace
 
 
 @dataclass(frozen=True, eq=False)
 class Difference:
-    """The weights of one trace minus those of another, from `trace - minus`.
+    """The weights of one trace minus the weights of another, from `trace - minus`.
 
     Attributes:
         trace: the minuend.
@@ -684,7 +683,7 @@ class Difference:
             p: len(b.query) for p, b in others.items()
         }:
             raise InvalidTrace(
-                "Traces are subtracted head by head, but these differ in their layers or heads: "
+                "Only traces with the same layers and numbers of heads can be subtracted, but these differ: "
                 f"{self.trace!r} and {self.minus!r}."
             )
         for place, block in blocks.items():
@@ -692,13 +691,13 @@ class Difference:
                 one, other = (len(getattr(b, side)) for b in (block, others[place]))
                 if one != other:
                     raise InvalidTrace(
-                        f"Traces are subtracted token by token, but these have {one} and {other} tokens. Use "
-                        "texts with the same number of tokens; `len(trace.tokens)` is that number."
+                        f"Only traces with equal numbers of tokens can be subtracted, but these have {one} "
+                        f"and {other}. Choose two texts with the same `len(trace.tokens)`."
                     )
 
 
 UNKNOWN = np.zeros(0, np.float32)
-"""Placeholder for unknown scores of sinks, in a trace that has only weights."""
+"""Value of `Block.sinks` for unknown scores, in a trace that has only weights."""
 _BLOCK_ARRAYS = ("query", "key", "value", "weights")
 _SHARED_ARRAYS = ("mask", "bias", "projection", "sinks")  # equal arrays of several blocks are stored once
 
@@ -942,22 +941,22 @@ def _checked_weights(given: Any, where: str, sink: bool) -> Floats:
         hints = (
             "Pass attentions: hidden states and scores are not weights."
             if "contains -" in reason
-            else "Dropout in training mode changes the sums: call model.eval() first. If the rest is the "
-            "weight of a sink, as in GPT-OSS, use Trace.from_weights(…, sink=True). If another sum is "
-            "intended, divide each row by its sum."
+            else "Dropout in training mode changes the sums: call model.eval() first. If the missing "
+            "weight belongs to a sink, as in GPT-OSS, use Trace.from_weights(…, sink=True). If another sum "
+            "is intended, divide each row by its sum."
         )
         raise InvalidTrace(f"Row {row + 1} of {where}, head {head + 1} {reason} {hints}")
     return weights
 
 
 def _fault(weights: Floats, sink: bool = False) -> tuple[tuple[int, ...], str] | None:
-    """Return the indices and the error of the row of [..., key] with the largest error; None: no error.
+    """Return the indices of the row of [..., key] with the largest error, and a message; None: no error.
 
     With a sink, a row may sum to less than 1.
     """
     lowest, sums = weights.min(axis=-1), weights.sum(axis=-1)
     off = np.abs(np.maximum(sums, 1) - 1 if sink else sums - 1)
-    off = np.where(lowest < 0, np.inf, off)  # argmax finds a NaN, if there is one
+    off = np.where(lowest < 0, np.inf, off)  # argmax prefers NaN
     at = tuple(map(int, np.unravel_index(int(off.argmax()), off.shape)))
     if off[at] <= ROW_ROUNDING:
         return None
@@ -998,7 +997,7 @@ _QUERY_AXES = {"query": 1, "weights": 1, "bias": 1, "mask": 0}
 
 
 def refuse_selected(trace: Trace) -> None:
-    """Raise for a trace of selected heads or queries, which cannot be drawn or listed completely.
+    """Raise an error if heads or queries of a trace were selected: it cannot be shown completely.
 
     Raises:
         InvalidTrace: heads or queries were selected.
@@ -1043,7 +1042,7 @@ def _sizes(block: Block) -> str:
 
 
 def weights_of(given: Trace | Floats) -> Floats:
-    """Return [layer, head, query, key]: the given weights, or those of a trace with one kind of attention.
+    """Return [layer, head, query, key]: the given weights, or those in a trace with one kind of attention.
 
     Raises:
         InvalidTrace, TypeError: as for `checked_array`; or the trace has several kinds of attention.
@@ -1084,7 +1083,7 @@ def checked_array(given: object, name: str, axes: Sequence[str], sink: bool = Fa
 
 
 def refuse_cross(weights: Floats) -> None:
-    """Raise for cross-attention weights.
+    """Raise an error for cross-attention weights.
 
     Raises:
         InvalidTrace: the numbers of queries and keys differ.
@@ -1101,14 +1100,14 @@ def checked_trace(found: object) -> Trace:
 
     Raises:
         InvalidTrace: heads or queries were selected.
-        TypeError: it is not a trace; if it is a file's name, the message explains how to load it.
+        TypeError: it is not a trace; if it is a file name, the message explains how to load it.
     """
     if isinstance(found, Trace):
         refuse_selected(found)
         return found
     if isinstance(found, str | PathLike):
-        raise TypeError(f"A trace is needed, not the name of its file. Load it first: Trace.load({found!r}).")
-    raise TypeError(f"A trace is needed, as attnviz.trace(…) returns one, not {type(found).__name__}.")
+        raise TypeError(f"Pass a trace, not the name of its file. Load it first: Trace.load({found!r}).")
+    raise TypeError(f"Pass a trace, such as the result of attnviz.trace(…), not {type(found).__name__}.")
 
 
 def as_int(number: SupportsIndex, name: str) -> int:
@@ -1128,7 +1127,7 @@ def checked_head(trace: Trace, kind: Kind, layer: SupportsIndex, head: SupportsI
 
     Raises:
         InvalidTrace: there is no such layer or head.
-        TypeError: one of them is not an integer.
+        TypeError: `layer` or `head` is not an integer.
     """
     block = trace.block(kind, layer)
     if as_int(head, "head") not in range(block.shape[0]):
@@ -1161,7 +1160,7 @@ def checked_place(place: SupportsIndex | str, tokens: Sequence[Token], name: str
             raise InvalidTrace(
                 f"There is no token {place!r:.60}. Pass its position, from 0."
                 if not found
-                else f"{place!r:.60} is at {joined([*map(str, found)])}. Pass one of these numbers as {name}."
+                else f"{place!r:.60} is at {joined([*map(str, found)])}. Pass one position as {name}."
             )
         return found[0]
     if as_int(place, name) not in range(len(tokens)):
@@ -1192,10 +1191,10 @@ def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
             )
         return array
     if name == "weights" and array.min(initial=0) >= 0 and array.max(initial=0) <= 1 + ROUNDING:
-        return array  # the comparisons above exclude NaN and infinity
-    # The sum of squares is finite only if every number is; it takes a sixth of the time of `isfinite`.
+        return array  # these comparisons are False for NaN and infinity
+    # The sum of squares is finite only if every number is; computing it is six times as fast as `isfinite`.
     if not (np.isfinite(np.vdot(array, array)) or np.isfinite(array).all()):
-        raise InvalidTrace(f"{name} has numbers that are not finite.")
+        raise InvalidTrace(f"{name} contains numbers that are not finite.")
     if name == "weights":
         raise InvalidTrace("Some weights are outside the range 0 to 1.")
     return array

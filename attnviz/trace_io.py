@@ -1,7 +1,7 @@
 """The file format of traces: an NPZ archive that numpy can open, without executable content.
 
-It contains `header.npy` (JSON as bytes) and named arrays. They are not compressed: that
-would save only 8 %, and reading would need much more memory than the size of the file.
+It contains `header.npy` (JSON as bytes) and named arrays. They are not compressed:
+compression would save only 8 %, and a small file could expand to any size in memory.
 
 The contents of the header and the arrays are defined in `attnviz.trace`.
 """
@@ -40,7 +40,7 @@ MAX_DIRECTORY_BYTES = 2**20
 _DTYPES = tuple(np.dtype(name) for name in ("u1", "?", "<f4"))
 _END = "<4s4H2LH"  # end-of-directory record: signature, disks and counts, size and offset, comment length
 _LOCATOR = struct.Struct("<4sLQL")  # the ZIP64 record before it, in an archive of more than 4 GiB
-_MAX_QUOTED = 200  # characters of another library's error in a message
+_MAX_QUOTED = 200  # maximum number of characters of another library's error message
 
 
 def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
@@ -52,14 +52,14 @@ def write(file: File, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -
         arrays: arrays of bytes, bools or float32 by name.
 
     Raises:
-        InvalidTrace: they are too large; nothing is written.
+        InvalidTrace: the header or the arrays are too large; nothing is written.
         OSError: the file cannot be written.
     """
     encoded = json.dumps({"format": FORMAT, "version": VERSION, **header}).encode("ascii")
     _check_sizes(len(encoded), sum(array.nbytes for array in arrays.values()))
     with _open(file, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_STORED) as archive:
         for name, array in (("header", np.frombuffer(encoded, np.uint8)), *arrays.items()):
-            member = zipfile.ZipInfo(f"{name}.npy")  # with a constant date, 1980
+            member = zipfile.ZipInfo(f"{name}.npy")  # the date is always 1980
             with archive.open(member, "w") as stream:
                 npy.write_array(stream, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
 
@@ -74,7 +74,7 @@ def read(file: File) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         file: a path, or a binary file open for reading.
 
     Raises:
-        InvalidTrace: it is not a trace, has another version, is damaged, or is too large.
+        InvalidTrace: the file is not a trace, has another version, is damaged, or is too large.
         OSError: the file cannot be opened.
     """
     with _open(file, "rb") as opened:
@@ -122,11 +122,11 @@ def _checked_length(opened: IO[bytes]) -> int:
 def _read(archive: zipfile.ZipFile, length: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
     if len(members) < len(archive.infolist()):
-        raise damaged("two of its arrays have the same name")
+        raise damaged("several arrays have the same name")
     for name, member in members.items():
         # Compressed content could expand to any size.
         if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
-            raise damaged(f"{name} is compressed, as only in files before version {VERSION}")
+            raise damaged(f"{name} is compressed, which version {VERSION} does not allow")
     claimed = sum(member.file_size for member in members.values())
     if claimed > length:
         raise damaged(f"its arrays claim {claimed:,} bytes, but the file has {length:,} bytes")
@@ -146,10 +146,10 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
     with archive.open(member) as stream:
         npy.read_magic(stream)
         shape, by_columns, dtype = npy.read_array_header_1_0(stream)
-        content = stream.read()  # to the end, so that the checksum is verified
+        content = stream.read()  # reading to the end verifies the checksum
     if by_columns or dtype not in _DTYPES or math.prod(shape) * dtype.itemsize != len(content):
         raise damaged(f"{member.filename} is not an array of the described size and type")
-    # As bytes first: a bool that is neither 0 nor 1 would have undefined behaviour.
+    # Bools are read as bytes first: a bool that is neither 0 nor 1 would have undefined behaviour.
     found = np.frombuffer(content, np.uint8) != 0 if dtype == np.bool_ else np.frombuffer(content, dtype)
     array = found.reshape(shape).copy()
     array.setflags(write=False)

@@ -1,8 +1,8 @@
 """Compare traces with plain transformers: time, stored bytes, and the memory of long texts.
 
 The baseline is `attn_implementation="eager"` with `output_attentions=True` and the weights as arrays. It is
-compared with `attnviz.trace` of the same tokens, reading all weights. Checks of the model object are not
-timed. The two alternate in one process. The peak memory of each long text is that of a separate process.
+compared with `attnviz.trace` of the same tokens, with all weights as arrays. Checks of the model object are
+not timed. Both alternate in one process. The memory of each long text is measured in a separate process.
 
 Run: python -m benchmarks.capture [rounds] [--smoke]
 """
@@ -54,7 +54,7 @@ def random_model(
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
 ) -> PreTrainedModel:
-    """Return a model with random weights, the same for every call."""
+    """Return a model with random weights, which are the same in every call."""
     torch.manual_seed(0)
     build: Any = AutoModel.from_config  # untyped in transformers
     with torch.device(device):
@@ -63,12 +63,12 @@ def random_model(
 
 
 def random_ids(tokens: int, device: str = "cpu") -> Tensor:
-    """Return random token ids that exist in every model here, the same for every call."""
+    """Return random token ids, valid in all models of this file; they are the same in every call."""
     return torch.randint(1_000, 30_000, (tokens,), generator=torch.Generator().manual_seed(1)).to(device)
 
 
 def ratio(plain: Callable[[], object], ours: Callable[[], object], rounds: int) -> tuple[float, float, float]:
-    """Return the median seconds of two alternating functions, and their median ratio, after a warm-up."""
+    """Return the median times of two alternating functions, in seconds, and the median of ours / plain."""
     taken = []
     for _ in range(rounds + 1):
         marks = [time.perf_counter()]
@@ -89,7 +89,7 @@ def compare(
     rounds: int,
     bundled_name: str | None = None,
 ) -> None:
-    """Report the time of a trace relative to a plain forward pass, both with their weights.
+    """Report the time of a trace relative to a plain forward pass, both including access to the weights.
 
     Args:
         name: the name of the row.
@@ -147,7 +147,7 @@ def stored_bytes(tokens: int) -> float:
 
 
 def long_text(tokens: int, layers: Sequence[int], dtype: torch.dtype) -> tuple[float, float, float, bool]:
-    """Return the seconds to trace and to read with vectors, the peak bytes, and whether two results agree."""
+    """Return the seconds to trace and to compute results, the peak bytes, and whether the results agree."""
     torch.set_num_threads(2)
     network, ids = random_model(GPT2Config(**GPT2), "sdpa", dtype=dtype), random_ids(tokens)
     attnviz.trace(ids[:16], network)

@@ -1,7 +1,7 @@
 """Recompute the numbers in README, docs and pages: docs/claims.toml has the sentences and the values.
 
-`python -m benchmarks.claims` recomputes all, `python -m benchmarks.claims ID …` some. The exit status is 1 if
-a value differs from the recorded one, or if a sentence is no longer in its file.
+`python -m benchmarks.claims` recomputes all claims, `python -m benchmarks.claims ID …` some. The exit status
+is 1 if a value differs from the recorded one, or if a sentence is no longer in its file.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SUITCASES = (
 
 
 def _from_it(text: str) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the weights from “it” to each word except “the” in the fourth layer, [head] each."""
+    """Return the weights from “it” in the fourth layer, [head], by word; “the” is omitted."""
     block = attnviz.trace(text).block("encoder", layer=3)
     words = [token.text for token in block.key_tokens]
     return {word: block.weights[:, words.index("it"), at] for at, word in enumerate(words) if word != "the"}
@@ -134,13 +134,13 @@ def live_rooms() -> str:
 
 
 def pairs_of_sentences() -> str:
-    """Count the bundled pairs, and those in which the pronoun attends more to its noun in both sentences."""
+    """Count the bundled pairs, and pairs in which the pronoun attends more to its noun in both sentences."""
     found = [all(map(_attends_to_referent, pair.readings)) for pair in pairs.bundled()]
     return f"head 4-2 resolves {sum(found)} of {len(found)} pairs"
 
 
 def _attends_to_referent(sentence: pairs.SentenceOfPair) -> bool:
-    """Compare the weights from the pronoun to the two nouns in head 4-2, summed over a noun's pieces."""
+    """Return whether the pronoun attends more to its referent than to the other noun, in head 4-2."""
     block = attnviz.trace(sentence.text).block("encoder", layer=3)
     pronoun, *nouns = (
         [at for at, token in enumerate(block.key_tokens) if span.start < token.end <= span.end]
@@ -339,7 +339,7 @@ def recompute(name: str) -> str:
 
 
 def main(names: list[str]) -> int:
-    """Print each value, and those that differ from the ledger."""
+    """Print each value, and each difference from the ledger; return the exit status."""
     if missing := set(names) - LEDGER["claim"].keys():
         sys.exit(f"There is no claim {', '.join(missing)}. Choose from: {', '.join(LEDGER['claim'])}.")
     wrong = unstated()

@@ -34,10 +34,10 @@ from tests.browser.server import Server, running
 RANDOM = random.Random(0)  # noqa: S311 - not for security
 OPTIONS = ["dog", "road", "it"]
 TIMEOUT_SECONDS = 60
-RETRY_SECONDS = 10.0  # until the teacher repeats a question that has not appeared
-VOTING_SECONDS = 3.0  # for all students to vote
+RETRY_SECONDS = 10.0  # after which the teacher repeats a question that has not appeared
+VOTING_SECONDS = 3.0  # in which all students vote
 HEARTBEAT_SECONDS = 20.0
-WARM_UP_MINUTES = 10  # of the lesson, until caches are full
+WARM_UP_MINUTES = 10  # of the lesson, after which caches are full
 
 
 class Client:
@@ -239,7 +239,7 @@ async def simulate_minute(room: Lesson, process: psutil.Process, minute: int) ->
 
 
 async def two_servers(report: Report, address: str, kill: Callable[[], None], size: int) -> None:
-    """Report the same for two servers behind a proxy, while one is killed."""
+    """Report the measurements on two servers behind a proxy, one of which is killed."""
     async with lesson(address, size) as room:
         report.section(
             f"Two servers with one Redis behind HAProxy, {size} students, one server killed during a poll"
@@ -273,11 +273,11 @@ def serving(rooms: str) -> Iterator[Server]:
     """Yield a running server.
 
     Args:
-        rooms: the URL of the Redis with its rooms; "": in memory.
+        rooms: the URL of the Redis that stores the rooms; "": they are stored in memory.
     """
     where = patch.dict(os.environ, {"ATTNVIZ_ROOMS": rooms})
     with tempfile.TemporaryDirectory() as home, where, running(Path(home)) as server:
-        wait_for(f"{server.url}/ready")  # otherwise loading at the start would be counted
+        wait_for(f"{server.url}/ready")  # otherwise, start-up would be measured
         yield server
         if tracebacks := server.tracebacks():
             raise RuntimeError("The app failed:\n" + "\n".join(tracebacks))

@@ -63,7 +63,7 @@ def measure(report: Report, page: Page, tokens: int) -> None:
     )
     report.row("first picture", first)
     wait_idle(page)
-    head = 7 if tokens < 2_000 else 9  # a different one for each length
+    head = 7 if tokens < 2_000 else 9  # a different head for each length
     cell = page.get_by_role("gridcell", name=re.compile(f"^Layer 6, head {head}:"))
     shown = page.locator(f'[data-head="6-{head}"]:not([data-waiting])')
     report.row("another head", timed(cell.click, lambda: expect(shown).to_be_attached(timeout=TIMEOUT_MS)))

@@ -1,10 +1,10 @@
 """Measure the server's memory and CPU time while visitors change the head on Explore.
 
 A thousand visitors, one after the other, connect to a real server by websocket, without a browser. Each
-selects nine other heads and disconnects. The memory is the resident memory of the server's process.
+visitor selects nine heads and disconnects. The memory is the resident memory of the server's process.
 
 Run: python -m benchmarks.memory [reruns] [--smoke]
-Streamlit's environment variables change the server, such as STREAMLIT_RUNNER_POST_SCRIPT_GC=true.
+Streamlit's environment variables, such as STREAMLIT_RUNNER_POST_SCRIPT_GC=true, apply to the server.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.browser.server import Server, running
 
 RERUNS = 10_000
 RERUNS_PER_VISITOR = 10
-WARM_UP = 0.2  # fraction of the reruns that fills the caches and the session store
+WARM_UP = 0.2  # fraction of the reruns after which the caches and the session store are full
 MAX_GROWTH = 1.1  # relative to the memory after the warm-up
 ROWS = 20
 TIMEOUT_SECONDS = 60
@@ -51,7 +51,7 @@ def rerun(visit: ClientConnection, numbers: dict[str, int]) -> dict[str, str]:
 
 
 def visit_once(server: Server, reruns: int) -> None:
-    """Simulate one visitor, who opens the page and then selects heads in all layers."""
+    """Simulate one visitor, who opens the page and then selects heads."""
     with server.websocket(server.url) as visit:
         inputs = rerun(visit, {})
         for number in range(1, reruns):

@@ -1,4 +1,4 @@
-"""Compare the size of a notebook with ten figures with that of BertViz's and CircuitsVis's figures.
+"""Compare the sizes of notebooks with ten figures of attnviz, BertViz and CircuitsVis.
 
 The figures show the bundled BERT on 15 tokens: the heads of one layer, or all 72. Downloads from other hosts
 are not counted: BertViz's libraries, and the code of CircuitsVis if "online".

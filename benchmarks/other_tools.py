@@ -1,4 +1,4 @@
-"""Compare attnviz's numbers with those of other tools; `docs/coming_from.md` has the results.
+"""Compare the numbers of attnviz and other tools; `docs/coming_from.md` has the results.
 
 Each row has a call of another tool and the largest absolute difference from attnviz's numbers. BertViz and
 CircuitsVis draw the bundled BERT; the other tools run a small GPT-2 with random weights. No tool uses the
@@ -49,7 +49,7 @@ def array_in(page: str, name: str) -> Any:
 
 
 def bertviz(_: Path) -> Iterator[Row]:
-    """Compare the numbers in BertViz's pages, and those of its own copy of BERT."""
+    """Compare the numbers in BertViz's pages, and the results of its own copy of BERT."""
     import torch
     from safetensors.torch import load_file
 
@@ -110,7 +110,7 @@ def transformer_lens(folder: Path) -> Iterator[Row]:
         for block in trace.of_kind("decoder"):
             theirs, ours = cache[name, block.layer][0].detach().numpy(), getattr(block, field)
             theirs = theirs.swapaxes(0, 1) if name in "qz" else theirs
-            allowed = block.mask if name == "attn_scores" else np.True_  # its scores are already masked
+            allowed = block.mask if name == "attn_scores" else np.True_  # "attn_scores" are masked
             found.append(max_difference(np.where(allowed, theirs, 0), np.where(allowed, ours, 0)))
         yield f'cache["{name}", 3]', max(found)
 

@@ -79,7 +79,7 @@ def milliseconds(values: Iterable[float]) -> str:
 
 
 def first_picture(browser: Browser) -> tuple[float, float]:
-    """Return the seconds from the start of a server to the first picture, and to one of a typed sentence."""
+    """Return the seconds from the start of a server to the first picture, and to that of a typed text."""
     with visitor(browser) as page:
         begun = time.time()
         with fresh_server() as url:

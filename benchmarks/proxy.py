@@ -1,4 +1,4 @@
-"""Run several servers behind one HAProxy, as in `compose.yaml`."""
+"""Run HAProxy in front of several servers, as in `compose.yaml`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def proxied(servers: Sequence[Server]) -> Iterator[str]:
     lines = (f"    server s{n} {server.url.removeprefix('http://')}" for n, server in enumerate(servers))
     for pattern, replacement in (
         (r"bind :8501", f"bind 127.0.0.1:{port}"),
-        (r"resolvers containers\n(    .*\n)+", ""),  # these servers have no host names
+        (r"resolvers containers\n(    .*\n)+", ""),  # IP addresses need no DNS
         (r"    server-template .*", "\n".join(lines)),
     ):
         settings, found = re.subn(pattern, replacement, settings, count=1)

@@ -1,7 +1,7 @@
 """Record the messages that a browser sends during a visit to Explore.
 
 The visitor opens heads, selects tokens, and changes the view and the sentence. `benchmarks.visitors` replays
-the messages. Each run makes its own recording, because the names of widgets change with the app.
+the messages. Each benchmark run records them again, because widget ids change when the app changes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Clicks = Callable[[Page, str], Iterator[Callable[[], object]]]
 
 
 def clicks(page: Page, url: str) -> Iterator[Callable[[], object]]:
-    """Yield the actions of the recorded visitor, each of which needs the server."""
+    """Yield the recorded visitor's actions; each one causes a rerun on the server."""
     explore = Explore(page, url)
     yield explore.open
     for layer, head in ((5, 9), (1, 3), (4, 2)):
@@ -60,10 +60,10 @@ def clicks(page: Page, url: str) -> Iterator[Callable[[], object]]:
 
 
 def record(browser: Browser, server: Server, clicks: Clicks = clicks) -> list[bytes]:
-    """Return the messages that a browser sends during all actions of `clicks`.
+    """Return the rerun requests that a browser sends during the actions of `clicks`.
 
     Raises:
-        RuntimeError: the browser sent a message before the previous one was answered.
+        RuntimeError: a request is missing, or is sent before the previous answer; or an answer is missing.
     """
     exchanges: list[Exchange] = []
     premature: list[Exchange] = []
@@ -77,7 +77,7 @@ def record(browser: Browser, server: Server, clicks: Clicks = clicks) -> list[by
     def received(message: bytes | str) -> None:
         assert isinstance(message, bytes)  # noqa: S101
         answer = ForwardMsg.FromString(message)
-        if answer.WhichOneof("type") == "script_finished":  # unless a rerun interrupted it
+        if answer.WhichOneof("type") == "script_finished":  # an interrupted run is no answer
             exchanges[-1].answered = answer.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
     def watch(socket: WebSocket) -> None:
@@ -95,27 +95,27 @@ def record(browser: Browser, server: Server, clicks: Clicks = clicks) -> list[by
                     raise RuntimeError(f"No message was sent, or the server did not answer: {click}")
                 page.wait_for_timeout(20)
     if premature:
-        raise RuntimeError("The browser did not wait for an answer: the recording cannot be replayed.")
+        raise RuntimeError("A request was sent before the previous answer, so the visit cannot be replayed.")
     return [exchange.message for exchange in exchanges]
 
 
 # Replays --------------------------------------------------------------------------------------------------
 
 
-def _is_pick(widget: WidgetState) -> bool:
-    """Return whether a widget state is a click, which is sent only once, and not a setting."""
+def _is_trigger(widget: WidgetState) -> bool:
+    """Return whether a widget state is a trigger, such as a click, which is sent only once."""
     return str(widget.WhichOneof("value")).endswith("trigger_value")
 
 
 def after_reconnection(message: bytes) -> bytes:
     """Return the first message after a reconnection: the same settings for the whole page, without the click.
 
-    A new session has no fragments yet, and would not answer a message for one.
+    A new session has no fragments yet, so it cannot rerun a single fragment.
     """
     sent = BackMsg.FromString(message)
     sent.rerun_script.fragment_id = ""
     widgets = sent.rerun_script.widget_states.widgets
-    chosen = [each for each in widgets if not _is_pick(each)]
+    chosen = [each for each in widgets if not _is_trigger(each)]
     del widgets[:]
     widgets.extend(chosen)
     return bytes(sent.SerializeToString())

@@ -14,7 +14,7 @@ def parser(description: str | None) -> ArgumentParser:
     parser.add_argument(
         "--smoke",
         action="store_true",
-        help="only check that it runs: few repetitions, meaningless results",
+        help="only check that the benchmark runs: few repetitions, meaningless results",
     )
     return parser
 
@@ -43,14 +43,14 @@ class Report:
         print(f"\n{title}")
 
     def row(self, name: str, figure: str, target: str = "", *, met: bool | None = None) -> None:
-        """Print a row; `met` is None without a target."""
+        """Print a row; `met` is None if there is no target."""
         verdict = {None: "", True: "met", False: "MISSED"}[met]
         print(f"  {name:58} {figure:>30}   {target:18} {verdict}".rstrip(), flush=True)
         if met is False:
             self.missed.append(name)
 
     def end(self) -> None:
-        """Print the last line."""
+        """Print the load average and the missed targets."""
         print(f"\nLoad average at the end: {os.getloadavg()[0]:.1f}. ", end="")
         print(f"Missed: {'; '.join(self.missed)}." if self.missed else "All targets met.")
 

@@ -22,7 +22,7 @@ window.stopwatch = (() => {
   const widget = (key) =>
     document.querySelector(`.st-key-${key} [data-testid="stBidiComponentIsolated"]`)?.shadowRoot?.querySelector(".root");
 
-  /** Resolves when the next frame has been drawn: a message is delivered after the frame's own work. */
+  /** Resolves with the time at which the next frame is drawn; the message is delivered after its rendering. */
   const frame = () =>
     new Promise((done) => {
       requestAnimationFrame(() => {
@@ -40,7 +40,7 @@ window.stopwatch = (() => {
 
   const isDrawn = (root) => root?.dataset.drawn && !root.hasAttribute("data-waiting");
 
-  /** Waits for the atlas and the head view of a sentence with this word; returns the time since 1970 in ms. */
+  /** Waits until the atlas and the head view show a sentence with this word; returns the time since 1970 in ms. */
   async function picture(word) {
     for (;;) {
       const at = await frame();
@@ -57,7 +57,7 @@ window.stopwatch = (() => {
   /**
    * Times the next click: call this, click, then wait for `end`.
    *
-   * @param head "4-2": also time until the head view shows this head
+   * @param head such as "4-2": also measure the time until the head view shows this head
    */
   function begin(head) {
     const app = document.querySelector('[data-testid="stApp"]');
@@ -65,7 +65,7 @@ window.stopwatch = (() => {
     const seen = new WeakSet();
     let [start, drawn, settled, changed, waiting] = [null, null, 0, 0, false];
 
-    // The page has settled in the frame after its last change or after the server's last message.
+    // The page settles in the frame after its last change or the server's last message.
     const note = async () => {
       if (start === null) return;
       changed = performance.now();
@@ -112,7 +112,7 @@ window.stopwatch = (() => {
     };
   }
 
-  /** Resolves when the page has settled, with the ms from the click to the drawn head and to the settled page. */
+  /** Resolves when the page settles: the ms from the click until the head is drawn, and until the page settles. */
   const end = () => settling();
 
   return { picture, begin, end, widget };

@@ -4,7 +4,7 @@ The visit of a real browser is recorded (`benchmarks.recording`). Visitors then 
 session, with a different noun in the typed sentence and a random pause before each click: exponentially
 distributed with a mean of 3 s and a fixed seed. They arrive within the first 3 s.
 
-Then visitors type a sentence and open Matrix and Heatmap (`picture_clicks`); no results are cached.
+Then visitors type a new sentence and open Matrix and Heatmap (`picture_clicks`); no results are cached.
 
 Then 200 visitors use two servers behind the proxy of `compose.yaml`. Last, 30 visitors arrive together at a
 server that has just become ready, each with a different sentence.
@@ -48,7 +48,7 @@ TARGETS = {60: 0.3, 100: 1.0}
 """The target for the p95, in seconds, by number of visitors."""
 
 PICTURES_TARGETS = {30: 1.0, 60: 2.0}
-"""The same for visitors who open different pictures of a new sentence."""
+"""The target for the p95, in seconds, by number of visitors who open pictures of a new sentence."""
 
 RUN_TARGET = 0.025
 """The target for the CPU seconds per script run."""
@@ -65,7 +65,7 @@ _NOUN = "trophy"
 
 
 def messages_of_visitor(recorded: Sequence[bytes], number: int, sentence: str = SENTENCE) -> list[bytes]:
-    """Return the messages with a different variant of the recorded sentence for each visitor."""
+    """Return the messages of visitor `number`, with a variant of the sentence that no other visitor has."""
     first, second = divmod(number, len(NOUNS))
     nouns = f"{NOUNS[second]}{' and the ' + NOUNS[first] if first else ''}"
     return with_sentence(recorded, sentence.replace(_NOUN, nouns), sentence)
@@ -124,7 +124,7 @@ def replay(
     pause: float,
     sentence: str = SENTENCE,
 ) -> tuple[list[float], float, float]:
-    """Return the seconds until each answer, the CPU seconds per run, and the memory of all servers in bytes.
+    """Return all waits except each visitor's first (s), the CPU time per run (s), and the memory (bytes).
 
     Args:
         servers: the servers to measure.
@@ -147,7 +147,7 @@ def replay(
 
 
 def print_waits(report: Report, title: str, waits: Sequence[float], target: float | None = None) -> None:
-    """Begin a section of the table with the waiting times."""
+    """Begin a section of the table with percentiles of the waiting times."""
     report.section(f"{title}, {len(waits):,} clicks")
     p50, p95, p99 = np.percentile(waits, (50, 95, 99))
     figure = f"{p50 * 1000:.0f} / {p95 * 1000:.0f} / {p99 * 1000:.0f} ms"
@@ -228,10 +228,10 @@ def cold_server(report: Report, recorded: Sequence[bytes], count: int) -> None:
         wait_for(f"{server.url}/ready")
         ready = time.perf_counter() - begun
         waits, _, _ = replay([server], server, [recorded[0], recorded[typed]], count, 0)
-    print_waits(report, f"A server that has just started, {count} visitors with a sentence each", waits)
+    print_waits(report, f"A server that has just started, {count} visitors with one sentence each", waits)
     longest = max(waits)
     report.row("longest wait", f"{longest:.1f} s", f"≤ {COLD_TARGET:.0f} s", met=longest <= COLD_TARGET)
-    report.row("from the start of its process until it is ready", f"{ready:.1f} s")
+    report.row("from the start of the process until the server is ready", f"{ready:.1f} s")
 
 
 def main(counts: Sequence[int], crowd: int, few: int, pause: float) -> None:

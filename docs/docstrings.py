@@ -9,7 +9,7 @@ EXAMPLE = re.compile(r"^>>> .*\n?(?:.+\n?)*", re.MULTILINE)
 
 
 class Docstrings(griffe.Extension):
-    """The extension; griffe calls its methods for each object, and for the package at the end."""
+    """Extension with methods that griffe calls for each object, and for the package at the end."""
 
     def __init__(self) -> None:
         self.functions: dict[str, griffe.Function] = {}
@@ -26,7 +26,7 @@ class Docstrings(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, loader: griffe.GriffeLoader, **_: Any) -> None:
         """Let names shared by a function and a submodule refer to the function, as in Python."""
-        loader.resolve_aliases(external=False)  # other names are found through the submodules
+        loader.resolve_aliases(external=False)  # before the loop replaces modules
         for package in (pkg, pkg["analysis"]):
             for name, member in list(package.members.items()):
                 if name in (package.exports or ()) and member.is_module:

@@ -1,4 +1,4 @@
-"""mkdocs hooks: add figures to the examples in `gallery.md`, and the style sheet of font sizes and spaces."""
+"""mkdocs hooks: add figures to the examples in `gallery.md`, and a style sheet of font sizes and spacing."""
 
 import re
 from doctest import DocTestParser
@@ -12,12 +12,12 @@ EXAMPLE = re.compile(r"^```pycon\n(.+?)^```\n", re.MULTILINE | re.DOTALL)
 
 
 def on_files(files: Any, config: Any) -> None:
-    """Add the style sheet with font sizes and spaces; mkdocs calls this with the site's files."""
+    """Add the style sheet with font sizes and spacing; mkdocs calls this with the site's files."""
     files.append(File.generated(config, LOOK.name, abs_src_path=str(LOOK)))
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Run each example and add its figure below it; mkdocs calls this for each page."""
+    """Add a figure below each example of `gallery.md`; mkdocs calls this for each page."""
     if page.file.src_uri != "gallery.md":
         return markdown
     names: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Take the screenshots of the README and the documentation again: `python -m docs.pictures`."""
+"""Retake the screenshots of the README and the documentation: `python -m docs.pictures`."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +11,7 @@ from tests.browser.visit import COMPUTED_MS, RECORD_TIMES, reveal, visit, wait_i
 
 FOLDER = Path(__file__).parent
 
-# File name, address of the page, height of the window, and a text that appears when everything is computed.
+# File name, path of the page, height of the window, and a text that appears when everything is computed.
 PICTURES = (
     ("explore", "/", 900, "All 72 heads"),
     ("learn", "/query_key_value?step_of_six=6", 1180, "Add up the values, by weight"),
@@ -24,10 +24,10 @@ def main() -> None:
     """Take all screenshots."""
     with TemporaryDirectory() as log, running(Path(log)) as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.find(), args=chromium.QUIET)
-        for name, address, height, computed in PICTURES:
+        for name, path, height, computed in PICTURES:
             page = browser.new_page(viewport={"width": 1440, "height": height}, reduced_motion="reduce")
             page.add_init_script(RECORD_TIMES)
-            visit(page, server.url + address)
+            visit(page, server.url + path)
             if page.get_by_role("button", name="Reveal", exact=True).count():
                 reveal(page)
             page.get_by_text(computed).first.wait_for(timeout=COMPUTED_MS)

@@ -12,7 +12,7 @@ with tool("beyond_weights"):
     picture = st.container()
     folded(
         section("How to read it", explained.how_to_read),
-        section(explained.HEADING, explained.draw).with_choices(MEASURE),  # marked in the picture
+        section(explained.HEADING, explained.draw).with_choices(MEASURE),  # the picture marks the measure
         section("Agreement with occlusion", agreement.draw, chosen),
         section("The numbers", numbers.draw, chosen),
     )

@@ -1,4 +1,4 @@
-"""Heads at work: tools that measure heads on many sentences, and edit them."""
+"""Heads at work: tools to measure heads on many sentences, and to edit them."""
 
 import streamlit as st
 

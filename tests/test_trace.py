@@ -78,7 +78,7 @@ def test_a_read_only_array_is_shared_instead_of_copied() -> None:
         ("weights", np.zeros((HEADS, KEYS, QUERIES)), "weights has shape"),
         ("weights", np.full((HEADS, QUERIES, KEYS), 1.001), "outside the range 0 to 1"),
         ("weights", np.full((HEADS, QUERIES, KEYS), -1e-9), "outside the range 0 to 1"),
-        ("scale", float("nan"), "scale is nan"),
+        ("scale", float("nan"), "scale must be a finite number, not nan"),
     ],
 )
 def test_invalid_arrays_are_refused(name: str, array: object, message: str) -> None:

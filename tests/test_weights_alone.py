@@ -44,7 +44,7 @@ def test_vectors_are_refused_and_everything_else_works(tmp_path: Path) -> None:
     trace = Trace.from_weights(random_weights(2, 3, 5, 5), WORDS)
     for name in ("scores", "output"):
         with pytest.raises(
-            InvalidTrace, match="This trace has only weights, without queries, keys and values"
+            InvalidTrace, match="This trace has only weights; its queries, keys and values are unknown"
         ):
             getattr(trace.blocks[0], name)
     trace.save(tmp_path / "alone.npz")
@@ -77,7 +77,7 @@ def test_a_file_without_w_o_is_small(tmp_path: Path) -> None:
 def test_rows_may_sum_to_less_than_1_if_there_is_a_sink(tmp_path: Path) -> None:
     weights = random_weights(2, 3, 5, 5) * np.linspace(0.2, 1, 5, dtype=np.float32)[:, None]
     with pytest.raises(
-        InvalidTrace, match=r"weight of a sink, as in GPT-OSS, use Trace\.from_weights\(…, sink=True\)"
+        InvalidTrace, match=r"weight belongs to a sink, as in GPT-OSS, use Trace\.from_weights\(…, sink"
     ):
         Trace.from_weights(weights, WORDS)
     trace = Trace.from_weights(weights, WORDS, sink=True)
@@ -88,7 +88,7 @@ def test_rows_may_sum_to_less_than_1_if_there_is_a_sink(tmp_path: Path) -> None:
     assert not queries_and_keys(Trace.from_weights(random_weights(1, 1, 5, 5), WORDS), "encoder")[0].sink
     with pytest.raises(InvalidTrace, match=r"Row 5 of encoder layer 1, head 1 sums to 1\.5, not to 1"):
         Trace.from_weights(1.5 * weights, WORDS, sink=True)
-    assert "part of each row goes to the head" in attnviz.show(trace).page
+    assert "part of each row is on the head" in attnviz.show(trace).page
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,11 @@ def test_invalid_weights_are_refused(weights: Any, message: str) -> None:
 
 def test_show_needs_tokens_for_weights_and_refuses_them_for_a_trace() -> None:
     weights = random_weights(2, 3, 5, 5)
-    with pytest.raises(TypeError, match="needs a trace, or weights and tokens, not only ndarray"):
+    with pytest.raises(TypeError, match="needs a trace, or weights with tokens=, not ndarray alone"):
         attnviz.show(weights)
     with pytest.raises(TypeError, match="A trace already has tokens"):
         attnviz.show(Trace.from_weights(weights, WORDS), WORDS)
-    assert "The weights are those passed to attnviz" in attnviz.show(weights, range(5)).page  # type: ignore[arg-type]
+    assert "These weights were passed to attnviz" in attnviz.show(weights, range(5)).page  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("use_cache", [True, False])

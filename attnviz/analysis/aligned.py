@@ -89,7 +89,7 @@ def align(first: Sequence[Word], second: Sequence[Word]) -> tuple[Place, ...]:
     no word would be matched with punctuation or a special token.
 
     Returns:
-        Every word of either text exactly once.
+        Places; every word of both texts is in exactly one of them.
     """
     places: list[Place] = []
     blocks = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()

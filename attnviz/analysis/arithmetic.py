@@ -12,7 +12,7 @@ from attnviz.trace import Block, Floats, Mask
 
 
 class SoftmaxRow(NamedTuple):
-    """The softmax of one query's scores, step by step: each weight is its exponential / total.
+    """The softmax of one query's scores, step by step: each weight is its exponential divided by the total.
 
     Attributes:
         largest: Maximum of the unmasked scores and the sink.
@@ -65,7 +65,7 @@ class WeightArithmetic:
         piece_weights: [query piece, key piece], the model's weights between all pieces of the two words;
             one cell if neither is merged.
         merged_weight: Sum over key pieces, averaged over query pieces.
-        shown_share: Fraction of the row that goes to shown tokens; 1 if no token is hidden.
+        shown_share: Fraction of the row's weight on shown tokens; 1 if no token is hidden.
         shown_weight: merged_weight / shown_share, the displayed number.
     """
 
@@ -106,7 +106,7 @@ def weight_arithmetic(
     Args:
         head, query, key: Head, shown row and shown column, from 0.
         queries, keys: Shown queries and keys; `keys` is None for self-attention.
-        query_piece, key_piece: Index, from 0, of the piece of a merged word that provides the vector.
+        query_piece, key_piece: Index, from 0, of the chosen piece of a merged word.
     """
     keys = queries if keys is None else keys
     query_positions, key_positions = queries.groups[query].positions, keys.groups[key].positions

@@ -20,7 +20,7 @@ class Behaviour:
     Attributes:
         rule: The rule, with Explore's bounds.
         score: float32 [layer, head], the scores that are compared with the bounds.
-        raw: float32 [layer, head], the same without rescaling; see `Rule.amount`.
+        raw: float32 [layer, head], the scores without rescaling; see `Rule.amount`.
         uniform: float32 [layer], score of a head with uniform attention.
         found: bool [layer, head], the heads that satisfy the rule.
     """
@@ -41,7 +41,7 @@ class Behaviour:
         """The rule in words, with its bounds."""
         return f"{self.rule.condition}."
 
-    def described(self) -> list[str]:
+    def formatted_scores(self) -> list[str]:
         """Return the formatted score of each head, layer by layer."""
         scores = zip(self.score.ravel().tolist(), self.raw.ravel().tolist(), strict=True)
         return [self.rule.amount(score, raw) for score, raw in scores]
@@ -94,15 +94,15 @@ def behaviours(
 
 
 def facts(
-    weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None, *, left: Floats | None = None
+    weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None, *, shown: Floats | None = None
 ) -> tuple[str, ...]:
     """Return one short description per head, layer by layer, of the displayed weights.
 
     Args:
         weights: [layer, head, shown query, shown key], as displayed; hidden tokens are never named.
         queries, keys: Shown queries and keys; `keys` is None for self-attention.
-        left: [layer, head, shown query], fraction of each row that is shown, if rows were rescaled; see
-            `shown_share`. The description then has two fractions: of all attention, and of the shown part.
+        shown: [layer, head, shown query], fraction of each row's weight on shown tokens, if rows were
+            rescaled. The description then has two percentages: of all attention, and of the shown part.
 
     Returns:
         layer × head strings: "attends to the previous token (87 %)", "attends to [CLS] (54 %)",
@@ -110,7 +110,7 @@ def facts(
         (like equal weights on 9 of 15 tokens)", …; each percentage is the mean over all shown queries.
     """
     places = _places(weights, queries, keys, np.ones(weights.shape[:-1], dtype=np.float32))
-    of_all = places if left is None else _places(weights, queries, keys, left)
+    of_all = places if shown is None else _places(weights, queries, keys, shown)
     names, shares = list(places), np.stack(list(places.values()))
     strongest, best = shares.argmax(axis=0), shares.max(axis=0)
     spread, largest = _spread(weights)
@@ -123,7 +123,7 @@ def facts(
         at = layer, head
         if best[at] >= _MIN_NAMED_SHARE:
             name, share = names[strongest[at]], percent(float(best[at]))
-            if left is not None:
+            if shown is not None:
                 share = f"{percent(float(of_all[name][at]))} {OF_ALL}, {share} {OF_ALL} to shown tokens"
             described.append(f"{name} ({share})")
         else:
@@ -141,21 +141,21 @@ _MIN_BROAD_ENTROPY = 0.8
 
 
 def _places(
-    weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None, left: Floats
+    weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None, shown: Floats
 ) -> dict[str, Floats]:
-    """Return the attention, [layer, head], by description: to neighbours, to itself, and to each token."""
+    """Return the mean attention, [layer, head], of each description, such as "attends to itself"."""
     places: dict[str, Floats] = {}
     if keys is None:
         token = "word" if queries.has_merged else "token"
         for offset, name in ((-1, f"the previous {token}"), (1, f"the next {token}"), (0, "itself")):
             diagonal = np.diagonal(weights, offset, axis1=-2, axis2=-1)
-            shown = left[..., 1:] if offset == -1 else left[..., : diagonal.shape[-1]]
-            places[f"attends to {name}"] = (diagonal * shown).sum(axis=-1) / max(diagonal.shape[-1], 1)
+            queried = shown[..., 1:] if offset == -1 else shown[..., : diagonal.shape[-1]]
+            places[f"attends to {name}"] = (diagonal * queried).sum(axis=-1) / max(diagonal.shape[-1], 1)
     else:
         nearby = np.einsum("lhqk,qk->lhq", weights, near(*weights.shape[-2:]))
         clear = nearby.mean(axis=-1) >= 2 * NEAR_KEYS / weights.shape[-1]
-        places["attends near its position in the other text"] = clear * (nearby * left).mean(axis=-1)
-    to_key = np.einsum("lhqk,lhq->lhk", weights, left) / weights.shape[-2]
+        places["attends near its position in the other text"] = clear * (nearby * shown).mean(axis=-1)
+    to_key = np.einsum("lhqk,lhq->lhk", weights, shown) / weights.shape[-2]
     for index, group in enumerate((queries if keys is None else keys).groups):
         label = group.label if group.special else f"“{isolated(group.label)}”, token {group.number}"
         places[f"attends to {label}"] = places.get(f"attends to {label}", 0) + to_key[..., index]
@@ -163,7 +163,7 @@ def _places(
 
 
 def _spread(weights: Floats) -> tuple[Floats, Floats]:
-    """Return the entropy of each row, [layer, head, query], and its maximum, log₂ of the unmasked cells.
+    """Return the entropy of each row, [layer, head, query], and its maximum, log₂ of its unmasked cells.
 
     Masked cells are exactly 0 and do not count. The weight of a sink is excluded.
     """

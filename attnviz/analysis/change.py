@@ -35,7 +35,7 @@ def change(
     Args:
         first_weights: [..., query, key], displayed weights or scores of the first sentence.
         first: Shown queries and keys of the first sentence, or one for both (self-attention).
-        second_weights, second: The same for the second sentence.
+        second_weights, second: As `first_weights` and `first`, for the second sentence.
 
     Raises:
         AttnvizError: the sentences share too few words; see `aligned.aligned_sentences`.

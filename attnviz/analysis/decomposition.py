@@ -50,7 +50,7 @@ class Part(NamedTuple):
 
     Attributes:
         kind: Kind of attention, "embeddings", "feed-forward" or "biases". "biases" has b_O and β only: b_V is
-            part of the heads' vectors, and b₁ and b₂ are part of a feed-forward network's.
+            part of the heads' vectors, and b₁ and b₂ are part of the feed-forward vectors.
         layer: from 0; 0 for embeddings and biases.
         vectors: Contribution to the output: [head, key, d_model] for attention, else [d_model].
     """
@@ -85,7 +85,7 @@ def contributions(parts: Sequence[Part], direction: Floats) -> Contributions:
     """Return the contribution of each part to output @ direction.
 
     Args:
-        direction: [d_model], a row of the unembedding, or the difference between two.
+        direction: [d_model], a row of the unembedding, or the difference between two rows.
     """
     found: dict[PartKind, list[Floats]] = {}
     for part in parts:
@@ -124,7 +124,7 @@ def decompose(stream: ResidualStream, token: int) -> tuple[Part, ...]:
 
 
 def around_attention(stream: ResidualStream) -> Iterator[tuple[Block, Floats, FrozenNorm | None]]:
-    """Yield each attention block, its residual input, [d_model], and the norm after the sum of both."""
+    """Yield each attention block, its residual input, [d_model], and the norm right after it, if any."""
     vector = stream.embeddings
     for step, following in zip(stream.steps, (*stream.steps[1:], None), strict=True):
         if isinstance(step, FrozenNorm):

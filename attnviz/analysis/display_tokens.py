@@ -41,9 +41,9 @@ class DisplayToken:
     """One displayed row or column: a token, or the pieces of one word.
 
     Attributes:
-        label: Readable label. A piece inside a word begins with ##, as in BERT's tokenizer; a byte of a
-            character has its number ("😀 1/3"); the label of an unknown token includes the typed text. For
-            merged pieces, the word.
+        label: Readable label. A piece inside a word begins with ##, as in BERT's tokenizer; tokens that share
+            a character are numbered ("😀 1/3"); the label of an unknown token includes the typed text. The
+            label of merged pieces is their word.
         title: One line of plain text: the position, the typed text and its character range, and the
             tokenizer's spelling if it differs from the label.
         special: True if the tokenizer added it.
@@ -73,7 +73,7 @@ class DisplayTokens:
         only_sentence: Show the tokens of one sentence only, 0 or 1; None shows both. BERT's [CLS] and first
             [SEP] belong to the first sentence, its last [SEP] to the second.
         written: Number of generated tokens at the end.
-        sink: True if heads have a sink, which takes part of each row but is not a token (`Block.sinks`).
+        sink: True if heads have a sink: part of each row's weight is on no token (`Block.sinks`).
 
     Attributes:
         groups: Displayed groups, in order.
@@ -96,7 +96,7 @@ class DisplayTokens:
 
     def __post_init__(self) -> None:
         if self.second is None and any(token.sentence for token in self.tokens):
-            raise AttnvizError("These are the tokens of two sentences, but the second one is missing.")
+            raise AttnvizError("These are the tokens of two sentences, but the second sentence is missing.")
         all_groups = tuple(self._group(positions) for positions in self._runs())
         object.__setattr__(self, "all_groups", all_groups)
         object.__setattr__(self, "groups", tuple(all_groups[index] for index in self.visible))
@@ -129,7 +129,7 @@ class DisplayTokens:
 
     @property
     def hidden(self) -> str:
-        """The tokens excluded by rescaling, in words: "[CLS] and [SEP]"; "" if none."""
+        """Names of the hidden tokens, and the sink if there is one: "[CLS] and [SEP]"; "" if none."""
         shown = set(self.visible)
         omitted = [group for index, group in enumerate(self.all_groups) if index not in shown]
         names = list(dict.fromkeys(group.label for group in omitted))
@@ -146,7 +146,7 @@ class DisplayTokens:
     def explanation(self) -> str:
         """How the displayed weights were computed from the model's, in words."""
         rescaling = (
-            "part of each row goes to the head’s sink (not a token), if it has one" if self.sink else ""
+            "a part of each row is on the head’s sink (not a token), if it has one" if self.sink else ""
         )
         if self.has_hidden:
             rescaling = "each row rescaled to sum to 100 %" + (", without the sink" if self.sink else "")
@@ -256,7 +256,7 @@ class DisplayTokens:
         return f"{label} {typed if len(typed) <= _MAX_QUOTED else f'{typed[:_MAX_QUOTED]}…'}".rstrip()
 
     def _continues_word(self, position: int) -> bool:
-        """Return whether the token continues a word that an earlier token began."""
+        """Return whether the token continues the word of the previous token."""
         before = self.tokens[position - 1] if position else None
         word = self.tokens[position].word
         return before is not None and word is not None and before.word == word and before.start < before.end
@@ -311,7 +311,7 @@ def queries_and_keys(
 ) -> tuple[DisplayTokens, ...]:
     """Return the displayed query and key tokens; a single item if both are the same.
 
-    In an encoder–decoder, the decoder's tokens are those of the target text.
+    In an encoder–decoder, the decoder's tokens are the tokens of the target text.
 
     Args:
         between: Sentences of queries and of keys in a pair, 0 or 1; None for both sentences.
@@ -357,7 +357,7 @@ def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens |
 
 
 def shown_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """Return the fraction of each shown row that goes to shown tokens: the divisor of rescaling.
+    """Return the fraction of each shown row's weight on shown tokens, by which the row is divided.
 
     Returns:
         float32 [..., shown query], 0 to 1; exactly 1 where no token is hidden.
@@ -367,28 +367,28 @@ def shown_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | N
     return _sum(shown) if keys.has_hidden else np.ones(shown.shape[:-1], dtype=np.float32)
 
 
-def hidden_note(left: float, hidden: str) -> str:
-    """Return the note "97.3 % of this row’s weight is on [CLS]" on a mostly hidden row, or ""."""
-    return f"{percent(1 - left, 1)} of this row’s weight is on {hidden}" if left < MIN_SHOWN_SHARE else ""
+def hidden_note(share: float, hidden: str) -> str:
+    """Return the note "97.3 % of this row’s weight is on [CLS]"; "" if the row is not faint."""
+    return f"{percent(1 - share, 1)} of this row’s weight is on {hidden}" if share < MIN_SHOWN_SHARE else ""
 
 
 def faint_note(hidden: str) -> str:
     """Return the note on the faint rows of a picture; "" if nothing is hidden."""
     most = percent(1 - MIN_SHOWN_SHARE)
-    return f"; faint, with *: more than {most} of the row went to {hidden}" if hidden else ""
+    return f"; faint, with *: more than {most} of the row’s weight is on {hidden}" if hidden else ""
 
 
-def faint(weights: Floats, left: Floats) -> Floats:
+def faint(weights: Floats, shares: Floats) -> Floats:
     """Undo the rescaling of rows below `MIN_SHOWN_SHARE`, for drawing.
 
     Returns the same array if there are no such rows.
 
     Args:
         weights: [..., shown query, shown key], rescaled.
-        left: [..., shown query], from `shown_share`.
+        shares: [..., shown query], from `shown_share`.
     """
-    hidden = left < MIN_SHOWN_SHARE
-    return weights * np.where(hidden, left, np.float32(1))[..., None] if hidden.any() else weights
+    hidden = shares < MIN_SHOWN_SHARE
+    return weights * np.where(hidden, shares, np.float32(1))[..., None] if hidden.any() else weights
 
 
 def merged_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
@@ -491,7 +491,7 @@ def _starts(shown: DisplayTokens) -> NDArray[np.intp]:
 
 
 def _summed(weights: Floats, shown: DisplayTokens, axis: Literal[-1, -2]) -> Floats:
-    """Sum the pieces of each group: take the first pieces, then add the second ones, then the third ones.
+    """Sum the pieces of each group: take the first pieces, then add the second pieces, and so on.
 
     Most words have one piece, so this is several times as fast as `np.add.reduceat`.
     """

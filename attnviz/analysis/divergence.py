@@ -25,7 +25,7 @@ def divergence(weights: Floats | Trace) -> Doubles:
         float64 [layer, head, layer, head].
 
     Raises:
-        InvalidTrace, TypeError: `weights` is neither.
+        InvalidTrace, TypeError: `weights` is invalid.
     """
     weights = weights_of(weights)
     # [head, cell]; halved once, so that the mean of two heads is a sum.
@@ -33,7 +33,7 @@ def divergence(weights: Floats | Trace) -> Doubles:
     cells = rows.reshape(len(rows), -1)
     own, half = bits(cells), cells / np.float32(2)
     total = np.zeros((len(rows), len(rows)))
-    # Each head is compared with all later ones: all pairs together would not fit in memory.
+    # Each head is compared with all later heads: all pairs together would not fit in memory.
     for head in range(len(rows) - 1):
         joint = bits(half[head + 1 :] + half[head])
         total[head, head + 1 :] = np.maximum(joint - (own[head + 1 :] + own[head]) / 2, 0)

@@ -33,7 +33,7 @@ def bits(rows: Floats) -> Doubles:
 
 
 def with_sink(weights: Floats) -> Floats:
-    """Append 1 − (sum of the row) as one more key: the weight of a sink, or a rounding error without one."""
+    """Append 1 − (sum of the row) as one more key: the weight of a sink, or a rounding error."""
     rest = np.maximum(1 - weights.sum(axis=-1, keepdims=True), 0)
     return np.concatenate([weights, rest], axis=-1)
 
@@ -41,7 +41,7 @@ def with_sink(weights: Floats) -> Floats:
 def attention_distance(weights: Floats | Trace) -> Doubles:
     """Return Σⱼ wᵢⱼ |i − j| in tokens, averaged over queries i (compare Vig & Belinkov 2019).
 
-    The weight of a sink counts as distance 0. Special tokens are included, unlike in the rule “distance” of
+    The weight of a sink counts as distance 0. Special tokens are included, unlike in the rule “far away” of
     `behaviour`.
 
     >>> attention_distance(np.array([[[[1.0, 0.0], [0.5, 0.5]]]]))
@@ -54,7 +54,7 @@ def attention_distance(weights: Floats | Trace) -> Doubles:
         float64 [layer, head].
 
     Raises:
-        InvalidTrace, TypeError: `weights` is neither, or queries and keys are not the same tokens.
+        InvalidTrace, TypeError: `weights` is invalid, or queries and keys are not the same tokens.
     """
     weights = weights_of(weights)
     refuse_cross(weights)

@@ -71,8 +71,8 @@ def mean_interval(mean: float, variance: float, count: int) -> tuple[float, floa
 def bootstrap_interval(counts: Counts, totals: Doubles) -> tuple[Doubles, Doubles]:
     """Return the confidence interval of a proportion by a bootstrap over examples (Efron 1979).
 
-    Items of one example are not independent, so complete examples are resampled. If all samples have the same
-    proportion, for example because all items are right, Wilson's interval over the examples is returned.
+    Items of one example are not independent, so complete examples are resampled. If the two ends are
+    equal, for example because all items are right, Wilson's interval over the examples is returned.
 
     Args:
         counts: [example, layer], number of items.

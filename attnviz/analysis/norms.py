@@ -45,7 +45,7 @@ def head_norms(block: Block, query: int) -> Floats:
 
 
 def layer_norms(block: Block, query: int) -> Floats:
-    """Return ‖Σₕ αᵢⱼ f(xⱼ)‖, [key], the norm of the sum over heads, as in the paper.
+    """Return ‖Σₕ αᵢⱼ f(xⱼ)‖, [key], the norm of the sum over heads (Kobayashi et al. 2020).
 
     Vectors of different heads can cancel. Arguments and errors as for `weighted_vectors`.
     """
@@ -77,12 +77,12 @@ class FrozenNorm:
 def residual_norms(block: Block, query: int, residual: Floats, norm: FrozenNorm | None = None) -> Floats:
     """Return the norms, [key], including the residual connection and layer norm (Kobayashi et al. 2021).
 
-    The residual input xᵢ is added to the token's contribution to itself.
+    The residual input is added to the token's contribution to itself.
 
     Args:
         query: Position i of the query token, from 0.
-        residual: [d_model], xᵢ.
-        norm: The layer norm at this token; None without one.
+        residual: [d_model], the residual input xᵢ.
+        norm: The layer norm at this token; None if the model has none here.
 
     Raises:
         AttnvizError: as for `weighted_vectors`.

@@ -67,7 +67,7 @@ def diverging(
 
     Args:
         values: [..., query, key]; −inf and NaN are masked.
-        scale: "shared": high is the largest absolute value of all heads; "per head": of each head.
+        scale: "shared": high is the largest absolute value of all heads; "per head": of the head itself.
         mask: Broadcast to [..., query, key]; True where not masked; None without a mask.
         end: Overrides high for all heads; None uses `scale`.
     """

@@ -27,7 +27,7 @@ def ranks(values: ArrayLike) -> Doubles:
 
 
 def correlation_of_ranks(one: Doubles, other: Doubles) -> float:
-    """Return Spearman's ρ of ranks (Spearman 1904); NaN for fewer than two or only equal values."""
+    """Return Spearman's ρ of ranks (Spearman 1904); NaN for fewer than two ranks, or if all are equal."""
     if len(one) < 2:
         return float("nan")
     first, second = one - one.mean(), other - other.mean()

@@ -12,7 +12,7 @@ from attnviz.trace import Floats, Trace, refuse_cross, weights_of
 def with_residual(weights: Floats | Trace) -> Floats:
     """Return Ã = ½ (W̄ + I) for each layer: half attention, half residual connection.
 
-    W̄ is the mean over the layer's heads, as in the paper, although the mean hides differences between heads
+    W̄ is the mean over the layer's heads, although the mean hides differences between heads
     (Voita et al. 2019). A sink contributes no vector, so each row of Ã is divided by its sum; the residual
     connection then accounts for more than half.
 
@@ -23,7 +23,7 @@ def with_residual(weights: Floats | Trace) -> Floats:
         [layer, query, key]; every row sums to 1.
 
     Raises:
-        InvalidTrace, TypeError: `weights` is neither.
+        InvalidTrace, TypeError: `weights` is invalid.
     """
     weights = weights_of(weights)
     refuse_cross(weights)
@@ -48,7 +48,7 @@ def rollout(weights: Floats | Trace) -> Floats:
         Rows sum to 1. With a causal mask, later tokens contribute 0.
 
     Raises:
-        InvalidTrace, TypeError: `weights` is neither, or a trace of a model with layers without weights.
+        InvalidTrace, TypeError: `weights` is invalid, or the model has layers without attention weights.
     """
     if isinstance(weights, Trace) and weights.without_weights:
         raise InvalidTrace(

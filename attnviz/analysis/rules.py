@@ -36,7 +36,7 @@ class _TextWeights:
         self_attention: True for self-attention; otherwise positions cannot be compared.
         open: bool [layer, query, key], True where not masked, for ordinary queries and keys.
         rows: float32 [layer, head, query, key], weights from ordinary queries to all keys.
-        words: The same, to ordinary keys.
+        words: float32 [layer, head, query, key], weights from ordinary queries to ordinary keys.
         queries: [query], positions of ordinary tokens among all queries.
         size: Number of all queries, including special ones.
         separators: [n], positions of special keys after the first token.
@@ -67,8 +67,8 @@ class Rule:
 
     Attributes:
         name: One or two words.
-        target: End of “mean attention of a token to …”; if not a fraction of attention, of “mean …”.
-        measure: Measure of each query. The score is its mean, for `words` divided by the attention to words.
+        target: End of the definition “Mean attention of a token to …”, or “Mean …” if not `is_attention`.
+        measure: Returns the measure of each query. The score is the mean over queries (`_means`).
         words: Exclude special tokens and rescale rows; otherwise special tokens count as keys.
         minimum, uniform_ratio: Explore's filter finds heads that score at least `minimum` and at least
             `uniform_ratio` times the score of uniform attention.
@@ -93,7 +93,7 @@ class Rule:
     def amount(self, score: float, raw: float) -> str:
         """Format a score: "17 % of its attention, 64 % of its attention to words".
 
-        If both are equal because no attention goes to special tokens, only one is returned.
+        If both percentages are equal, because no attention is on special tokens, only one is included.
         """
         if self.denominator == OF_WORDS and percent(raw) == percent(score):
             return f"{percent(raw)} {OF_ALL}"
@@ -103,7 +103,7 @@ class Rule:
     @property
     def definition(self) -> str:
         """Definition of the score, without a full stop."""
-        return self._description(f", as a share {self.denominator}" if self.denominator else "")
+        return self._description(f", as a fraction {self.denominator}" if self.denominator else "")
 
     @property
     def condition(self) -> str:
@@ -171,7 +171,7 @@ def _repeated(text: _TextWeights) -> Rows:
 def _bits(text: _TextWeights) -> Rows:
     """Measure the entropy of each row, relative to the mean maximum entropy.
 
-    The entropy of a row w / s with s = Σ w is log s − Σ w log w / s; the result is multiplied by s.
+    With s = Σ w, the entropy of w / s is log s − Σ w log w / s. Return it times s: `_means` divides by s.
     """
     sums = text.words.sum(axis=-1, dtype=np.float64)
     entropies = bits(text.words) + sums * np.log2(np.maximum(sums, 1e-30))
@@ -188,8 +188,8 @@ def _distance(text: _TextWeights) -> Rows:
 
 
 # The bounds were chosen on a dozen sentences so that each filter finds some heads of the bundled BERT, but
-# fewer than half. They depend on uniform attention because 40 % is not much in a text of three tokens. The
-# separator's filter has no other bound: this BERT attends to [CLS] by default, not to [SEP].
+# fewer than half. They include the score of uniform attention because 40 % is not much in a text of three
+# tokens. It is the only bound for separators: this BERT attends to [CLS] by default, not to [SEP].
 RULES = (
     Rule("previous", "the token before it", partial(_at_offset, offset=-1), minimum=0.40),
     Rule("next", "the token after it", partial(_at_offset, offset=1), minimum=0.40),
@@ -225,7 +225,7 @@ RULES = (
     ),
     Rule(
         "far away",
-        "distance to the attended tokens, relative to the longest in the text",
+        "distance to the attended tokens, relative to the longest distance in the text",
         _distance,
         minimum=0.35,
         uniform_ratio=1.05,
@@ -244,7 +244,7 @@ class RuleScores(NamedTuple):
     Attributes:
         counts: bool [rule, layer], whether the rule applies.
         score: float64 [rule, layer, head], scores.
-        raw: float64 [rule, layer, head], the same without rescaling.
+        raw: float64 [rule, layer, head], scores without rescaling.
         uniform: float64 [rule, layer], the score of uniform attention over unmasked cells.
     """
 
@@ -304,7 +304,7 @@ def rule_scores(
 
 
 def _means(rules: Sequence[Rule], text: _TextWeights) -> tuple[Mask, Doubles, Doubles]:
-    """Return which rules apply, their scores, and the same without rescaling."""
+    """Return which rules apply, their scores, and their scores without rescaling."""
     to_words = text.words.sum(axis=-1)
     to_words[to_words == 0] = 1
     measures, counting = zip(*(rule.measure(text) for rule in rules), strict=True)

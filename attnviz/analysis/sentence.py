@@ -86,7 +86,7 @@ def changed_keys(
     """Return the keys with the largest increase and decrease of weight from one query.
 
     Args:
-        change: [query, key] of one head, after − before.
+        change: [query, key], one head's changes, after − before.
         query: Shown query, from 0.
         queries, keys: Rows and columns; `keys` is None for self-attention.
     """

@@ -56,8 +56,8 @@ def at_stage(block: Block, name: str) -> Floats:
     """Return the numbers of one stage, float32 [head, query, key].
 
     "dot product" is QKᵀ, and `dot product · scale + bias` is `block.scaled`; "bias" is 0 if a block has none;
-    "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1). With x from
-    "above the sink", a weight is eˣ / (1 + Σ eˣ).
+    "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1). If x is
+    "above the sink", the weight is eˣ / (1 + Σ eˣ).
 
     Raises:
         AttnvizError: there is no such stage.
@@ -83,7 +83,7 @@ def at_stage(block: Block, name: str) -> Floats:
 def window(mask: Mask) -> tuple[int, int] | None:
     """Return the numbers of tokens before and after a query in its sliding window; None without a window.
 
-    A window that is as wide as the text does not count.
+    A mask that reaches from the last token to the first is not a window.
 
     Args:
         mask: [query, key] of one text, True where not masked.

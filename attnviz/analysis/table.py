@@ -15,15 +15,15 @@ from attnviz.trace import Floats
 Cell = str | int | float | None
 Cells = Sequence[Cell]
 
-# Programs that separate columns by ";", as in much of Europe, may split a cell that contains one.
+# Programs that separate columns with ";", as in much of Europe, may split a cell that contains ";".
 _FORMULA = re.compile(r"""(^|[;\t])([\s"]*)(?=[=+\-@＝＋－＠])""")
 
 
 def csv_text(header: Cells, rows: Iterable[Cells]) -> str:
     """Return a table as CSV text, safe against formula injection with any column separator.
 
-    An apostrophe is inserted before the first character of a formula: "a;=1+1" becomes "a;'=1+1". None is
-    an empty cell.
+    An apostrophe is inserted before the first character of a formula: "a;=1+1" becomes "a;'=1+1". None
+    becomes an empty cell.
     """
     file = io.StringIO()
     csv.writer(file, lineterminator="\n").writerows(
@@ -59,7 +59,7 @@ def head_table(
     attention: str | None = None,
     generated: str | None = None,
     sampling: str | None = None,
-    left: Floats | None = None,
+    shown_share: Floats | None = None,
     hidden: str = "",
 ) -> str:
     """Return the table of one head as CSV text: a header, then one row per query (`csv_with_metadata`).
@@ -80,8 +80,8 @@ def head_table(
         attention: "encoder", "decoder" or "cross", if the model has several kinds.
         generated: The part of the text that the model generated.
         sampling: Sampling settings of the generated text: temperature, top k, top p, seed.
-        left: [query], fraction of each row that is shown, if rows are rescaled. The last column then has the
-            hidden fraction; for a change, the larger one of the two sentences.
+        shown_share: [query], fraction of each row's weight on shown tokens, if rows are rescaled. The last
+            column then has the hidden fraction; for a change, the larger fraction of the two sentences.
         hidden: Names of the hidden tokens.
     """
     texts = (
@@ -101,7 +101,7 @@ def head_table(
         "stage": stage,
         "tokens": explanation,
     }
-    hidden_share = [] if left is None else [1 - left]
+    hidden_share = [] if shown_share is None else [1 - shown_share]
     hidden_name = [f"hidden: {visible_text(hidden)}"] if hidden_share else []
     header = ["query", *map(numbered_label, keys), *hidden_name]
     rows = (
@@ -112,5 +112,5 @@ def head_table(
 
 
 def numbered_label(group: DisplayToken) -> str:
-    """Return a token with its position, "12:it", the label of rows and columns in tables."""
+    """Return the label of a row or column in a table, position and token: "12:it"."""
     return f"{group.number}:{visible_text(group.label)}"

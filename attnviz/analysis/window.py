@@ -137,7 +137,7 @@ def hidden_shares(weights: Floats) -> Floats:
 
 
 def _weights_below(weights: Floats) -> Floats:
-    """Return the sum of all weights, and of those below each threshold."""
+    """Return the sum of all weights, and the sum of the weights below each threshold."""
     present = np.nan_to_num(weights)
     below = [present.sum(where=present < threshold) for threshold in THRESHOLDS]
     return np.array([present.sum(dtype=np.float64), *below], dtype=np.float32)
@@ -151,7 +151,7 @@ class Summary(NamedTuple):
 
 
 def rows_of(block: Block, head: int, places: Sequence[int]) -> Floats:
-    """Return the weights of some queries in a head, from 0: [query, key], NaN where masked."""
+    """Return a head's weights from some queries, [query, key]; NaN where masked. Numbers count from 0."""
     return np.where(block.allowed(places), block.rows(head, places), np.float32(np.nan))
 
 

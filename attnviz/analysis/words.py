@@ -50,7 +50,7 @@ def weight_between(weights: Floats, queries: Sequence[int], keys: Sequence[int])
 def punctuation(tokens: Sequence[Token], texts: Sequence[str]) -> Mask:
     """Return [token], True for punctuation; False for special tokens.
 
-    Punctuation is Unicode's (categories P…) and $ + < = > ^ ` | ~.
+    Characters of Unicode's categories P… and $ + < = > ^ ` | ~ are punctuation.
 
     Args:
         texts: The texts, by `token.sentence`.

@@ -15,14 +15,14 @@ def how_to_read() -> None:
     cited_markdown(
         """
 A transformer reads a text as **tokens**: words, pieces of words, punctuation. In every **layer**, every
-**head** lets each token attend to tokens of the text. The **weight** is *how much* it attends to each.
+**head** lets each token attend to tokens of the text. The **weight** is *how much* one attends to another.
 
 - In a head each token has a :blue[query] and a :red[key]. The better a query matches a key, the larger the
   score.
 - A row belongs to a query token, a column to a key token.
 - For BERT, [CLS] is added at the beginning of a text and [SEP] at its end.
 - The weights of one row sum to 100 %. In GPT-OSS they sum to less: each head has a **sink**, a learned score
-  that belongs to no token and takes a part of every row (Agarwal et al. 2025).
+  that belongs to no token but gets a part of every row’s weight (Agarwal et al. 2025).
 - Our **translators** have three kinds of attention: in the *encoder* the English words attend to each other;
   in the *decoder* each French word attends to the French words so far; in *cross*-attention, to the English
   words. The output of a French word predicts the next one. [START] and [END] are special tokens.
@@ -45,10 +45,11 @@ def meaning_of_a_weight() -> None:
 - Attention weights show **where a head attends**, not why a model decides as it does (Jain & Wallace 2019,
   Serrano & Smith 2019; but see Wiegreffe & Pinter 2019).
 - [CLS] and [SEP] often receive most of the weight, probably when a head finds **nothing relevant**
-  (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* omits them and rescales the rest.
+  (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* omits them and rescales the other weights.
 - In deep layers, the vector of *dog* is **a mixture** of several tokens (Abnar & Zuidema 2020).
-- Heads do **different things** (Voita et al. 2019); their average hides that.
-- **One pair of sentences proves little**: in *trophy / suitcase*, head 4-2 of MiniLM, a small BERT, fails.
+- Heads do **different things** (Voita et al. 2019); averaging them hides this.
+- **One pair of sentences proves little**: in the second sentence of *trophy / suitcase*,
+  head 4-2 of MiniLM, a small BERT, attends to the wrong noun.
 - Where a token attends to more than $d_{head}$ + 1 tokens, other weights give the same output (Brunner et al.
   2020).
 """
@@ -80,7 +81,7 @@ def limits() -> None:
 - With more than about 64 tokens, not all labels and lines are drawn.
 - A word with a letter outside MiniLM's vocabulary becomes [UNK], which is shown with the typed word; MiniLM
   was trained on English.
-- A page shows at most {MAX_WEIGHTS:,} weights of one kind of attention. With 12 × 12 heads, that is
+- A page shows at most {MAX_WEIGHTS:,} weights of one kind of attention. With 12 × 12 heads, this allows
   {isqrt(MAX_WEIGHTS // 12**2)} tokens.
 - No picture, font or script comes from another host, and no sentence is logged.
 """

@@ -27,7 +27,7 @@ PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "thei
 ONE_CHANGED = "the same sentence with one word changed"
 """The placeholder of the box for a second sentence."""
 
-_MAX_NAME_LENGTH = 200  # characters of a model's name in a link that a button repeats
+_MAX_NAME_LENGTH = 200  # characters of a model's name in the label of a link
 _MAX_IN_BOX, _MAX_BELOW = 70, 600  # characters of a sentence in its box, and repeated below it
 _WORD_MARKS = " Ġ▁"  # tokenizers' signs for a space before a word
 
@@ -69,7 +69,7 @@ def sentence(
 def is_unset(*boxes: Text) -> bool:
     """Return whether neither the visitor nor a link has set these boxes.
 
-    This is the case when the page's URL has no parameters, for example after the Back button.
+    This is the case when the page's URL has no parameters, for example after Back.
     """
     named = not boxes[0].is_set and any(link.contains(box) for box in boxes)
     emptied = link.page() or True
@@ -101,7 +101,7 @@ def build_sentence(reader: Entry, built: Callable[[str], None]) -> None:
 
 
 def model(entries: Sequence[Entry], *, offer_own: bool = True) -> Entry:
-    """Draw the select of these models (at least one) and a link to the visitor's own models."""
+    """Draw the select for these models (at least one) and a link to the visitor's own models."""
     described = {entry.name: markdown.plain(entry.description) for entry in entries}
     shown = "\n\n".join(f"**{markdown.code(name)}**: {text}" for name, text in described.items())
     name = choices.MODEL.select("Model", list(described), help=shown)
@@ -123,9 +123,9 @@ def describe(*models: Entry) -> None:
 
 
 def reading_model(*, offer_own: bool = True) -> Entry:
-    """Draw the select of models that read texts; stop the page if this server has none.
+    """Draw the select for models that read texts; stop the page if this server has none.
 
-    `offer_own`: Draw a link to the visitor's own models below it.
+    `offer_own`: Draw a link to the visitor's own models below the select.
 
     Raises:
         AttnvizError: for example, the model's files were deleted.
@@ -141,7 +141,7 @@ def reading_model(*, offer_own: bool = True) -> Entry:
 def offer_requested_model() -> None:
     """Draw a link that opens the model requested by the URL, if it is not open.
 
-    A URL alone never makes the server open a model: it could name a folder, or a huge file.
+    A URL alone never makes the server open a model: the model could be any folder, or a huge download.
     """
     name = " ".join(" ".join(link.requested(choices.MODEL)).split())
     if not name or link.values().get(choices.MODEL.name) in (None, [name]):
@@ -174,7 +174,7 @@ def head(
     heads: int,
     opening: tuple[int, int],
 ) -> tuple[int, int]:
-    """Draw the selects of layer and head; return both, from 0.
+    """Draw the selects for layer and head; return both, from 0.
 
     Args:
         layers, heads: Numbers of layers and of heads per layer.
@@ -188,13 +188,13 @@ def head(
         return layer - 1, choices.HEAD.draw("Head", heads, opening[1]) - 1
 
 
-def with_weights(model: Entry, layer: int) -> int:
-    """Return this layer, from 0; if it has no attention weights, the nearest one that does."""
+def layer_with_weights(model: Entry, layer: int) -> int:
+    """Return this layer, from 0; if it has no attention weights, the nearest layer that has them."""
     layer_type = dict(model.without_weights).get(layer)
     if layer_type is None:
         return layer
     near = min(model.numbers_of(model.kinds[0]), key=lambda number: abs(number - layer))
-    st.info(f"Layer {layer + 1}: {layer_type}, no attention weights. Layer {near + 1} is open.")
+    st.info(f"Layer {layer + 1}: {layer_type}, no attention weights. Showing layer {near + 1}.")
     return near
 
 
@@ -213,16 +213,16 @@ def token(
     choice: Token = choices.QUERY,
     initial: int | None = None,
 ) -> int:
-    """Draw the select of a token, with options such as "10 it"; return its index among the groups.
+    """Draw the select for a token, with options such as "10 it"; return its index among the groups.
 
     A word that occurs twice has two entries with different numbers.
 
     Args:
         groups: The tokens.
-        scope: Key of their text.
+        scope: Key of the tokens' text.
         label: Label of the select.
-        choice: Its link parameter; `QUERY` is shared with Explore.
-        initial: Initial index; None for a pronoun, or else the middle.
+        choice: Link parameter of the select; `QUERY` is shared with Explore.
+        initial: Initial index; None for the first of `PRONOUNS` in the text, or else the middle word.
     """
     options = [option(group) for group in groups]
     first = _pronoun(groups) if initial is None else initial
@@ -230,7 +230,7 @@ def token(
 
 
 def index_of_word(word: str, groups: Sequence[DisplayToken]) -> int:
-    """Return the index of a word's first occurrence, in any tokenizer's spelling; else of the middle word."""
+    """Return the index of a word's first occurrence, in any tokenizer's spelling, or of the middle word."""
     words = [group.label.strip(_WORD_MARKS) for group in groups]
     return words.index(word) if word in words else _middle(groups)
 
@@ -271,17 +271,17 @@ def buttons(
     pressed: str | None = None,
     **options: Any,
 ) -> None:
-    """Draw a row of buttons that open something.
+    """Draw a row of buttons, each of which opens a value, such as a head or an example.
 
     Args:
         label: Label of the row.
-        offered: What each button opens, by its label.
+        offered: Values, by the labels of their buttons.
         key: Streamlit key of the row; not in links.
         on_click: Called with the clicked value, unless it is already open.
         pressed: The pressed button; None for none.
         options: Arguments of `st.pills`.
     """
-    # For a row in a closed popover, the browser keeps sending an old value, even after the app set another.
+    # For a row in a closed popover, the browser keeps sending an old value after the app has set a new one.
     # So each state of the row has its own key, and late values are ignored.
     row = f"{key}: {pressed}" if pressed in offered else key
     if pressed in offered and memory.get(row) is None:

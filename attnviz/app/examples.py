@@ -17,9 +17,9 @@ class Example:
     Attributes:
         name: Label of its button.
         text: The sentence.
-        remark: A question or remark about its attention, in Markdown.
-        other: Sentence to compare it with, or second sentence of a pair; "" for none.
-        query: The word selected initially; "" for the last one.
+        remark: A question or remark about the attention, in Markdown.
+        other: Sentence to compare with `text`, or second sentence of a pair; "" for none.
+        query: The word selected initially; "" for the last word.
     """
 
     name: str

@@ -29,9 +29,9 @@ class Section:
 
     Attributes:
         heading: Plain text, independent of the sentence.
-        draw: Draws its content.
-        choices: Its link parameters; a link with one of them opens the section.
-        name: Its name in links; "" for its heading.
+        draw: Function that draws the content.
+        choices: Link parameters; a link with one of these opens the section.
+        name: Name in links; "" to use the heading.
     """
 
     heading: str
@@ -41,7 +41,7 @@ class Section:
 
     @property
     def option(self) -> str:
-        """Its name in links."""
+        """The section's name in links."""
         return self.name or self.heading
 
     def with_choices(self, *choices: Choice[Any]) -> Section:
@@ -59,12 +59,12 @@ def section(
 def folded(*sections: Section, key: str = "section") -> None:
     """Draw the headings as buttons in a row, and below them the open section, whose name is in the link.
 
-    Values of a closed section are kept, and the open section is open again when the visitor returns to the
+    Choices in closed sections are kept, and the open section is open again when the visitor returns to the
     page.
 
     Args:
         sections: All sections.
-        key: Streamlit key; with the prefix "slide-" it is a part of the teacher's view.
+        key: Streamlit key; with the prefix "slide-", the sections are part of the teacher's view.
     """
     section_key = f"the section that was open on {link.page()}"
     if memory.get(_LAST) != section_key and not link.in_address(OPEN):

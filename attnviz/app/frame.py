@@ -39,7 +39,7 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # Labels of buttons are not truncated, and keyboard focus is visible in the menu.
 # With forced colours, pressed buttons, sliders and switches would be invisible.
 # On a phone the picture must be on the first screen: titles and gaps are smaller there.
-# No teacher's view on phones. Code has no colours: they have too little contrast, and blue is for queries.
+# Phones have no teacher's view. Code has no colours: they have too little contrast, and blue is for queries.
 _STYLE = """
 <style>
 html { font-size: 100% !important; }
@@ -211,7 +211,7 @@ def pages() -> list[StreamlitPage]:
 
 @cache
 def _pages() -> list[StreamlitPage]:
-    """Return all pages; the URL path of a page is the name of its file, and that of Explore is "/".
+    """Return all pages; the URL path of a page is its file name, except that Explore is at "/".
 
     Cached, because Streamlit checks each page's file, which takes a tenth of a rerun's CPU time.
     """

@@ -1,4 +1,4 @@
-"""A job on a page: its progress, its buttons, and its results so far."""
+"""The progress, buttons and results of a job on a page."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def show_job(
 ) -> Progress[Found] | None:
     """Draw the progress of a job, the buttons that stop and start it, and its results so far.
 
-    While it runs, this part of the page is redrawn every second; when it ends, the complete page is redrawn.
+    While the job runs, this part of the page is redrawn every second; when it ends, the whole page is.
 
     Args:
         job: The job.
         status: Text above the progress bar.
-        draw: Draws the results so far.
+        draw: Function that draws the results so far.
         key: Prefix of the buttons' keys.
         starts: Start the job when it is first shown.
-        button: Label of the button that starts it; "" for no button.
-        may_stop: Draw the button that stops it.
+        button: Label of the button that starts the job; "" for no button.
+        may_stop: Draw the button that stops the job.
         only_running: Call `draw` only while the job runs.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The frame of every page: it reads the link's parameters, and reports invalid ones at the end."""
+"""The frame of every page: it reads the link's parameters, and reports invalid parameters at the end."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Frame:
     Attributes:
         notices: Placeholder for notices about the link.
         beside: Placeholder of "Copy link"; None if the page draws it elsewhere, or not at all.
-        always: Parameters that the copied link always has; None for those marked `always` in `state.choices`.
-        drop_undrawn: Remove the parameters of widgets that are not drawn from the URL.
+        always: Parameters that the copied link always has; None: the parameters marked `always`.
+        drop_undrawn: Remove from the URL the parameters of widgets that are not drawn.
     """
 
     notices: DeltaGenerator
@@ -45,7 +45,7 @@ class Frame:
     ended: bool = False
 
     def end(self, failed: bool = False) -> None:
-        """Draw the link to this view, and report invalid parameters of the link that was opened.
+        """Draw "Copy link", and report invalid parameters of the link that was opened.
 
         If a section `failed`, the URL keeps the parameters of its widgets.
         """
@@ -82,13 +82,13 @@ def page(
 ) -> Iterator[Frame]:
     """Draw the frame of a page around its sections.
 
-    An `AttnvizError` or a lack of memory inside ends the sections with a message; the frame stays.
+    After an `AttnvizError` or a lack of memory, a message replaces the remaining sections.
 
     Args:
         name: Name of the page; `state.choices` has its parameters.
         title: Heading; "" for none.
-        beside: Draws the elements between the title and "Copy link"; None to omit both.
-        drop_undrawn: Remove the parameters of widgets that are not drawn from the URL.
+        beside: Function that draws the elements between the title and "Copy link"; None to omit both.
+        drop_undrawn: Remove from the URL the parameters of widgets that are not drawn.
     """
     link.arrive(name)
     place = _title_row(title, beside) if beside else None
@@ -104,8 +104,8 @@ def page(
 def draw_copy_link(always: list[str] | None = None) -> None:
     """Draw the teacher's view switch, if the page has one, and the button that copies the link.
 
-    The copied link has the parameters `always` even at their defaults; None: see `Frame.always`. It
-    omits empty values and switches that are off.
+    The copied link has the parameters `always` even at their defaults, as in `Frame`. Empty values and
+    switches that are off are omitted.
     """
     if link.page() in TEACHER.pages:
         TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW)

@@ -1,4 +1,4 @@
-"""The question of a page: its own, or one that a teacher writes.
+"""The question of a page: the page's own question, or a question that a teacher writes.
 
 In the teacher's view, in a room, and with `?predict=1`, the page is hidden until the answer is revealed.
 Otherwise, nothing is hidden.
@@ -58,8 +58,8 @@ class Question:
         options: Plain text.
         right: The correct option; None if none was marked.
         explanation: Explanation of the answer, in Markdown.
-        own: True if a teacher wrote it.
-        of_sentence: True if it is about the page's sentence without quoting it.
+        own: True if a teacher wrote the question.
+        of_sentence: True if the question is about the page's sentence but does not quote it.
     """
 
     text: str
@@ -102,14 +102,14 @@ def form() -> Question | None:
                 right = RIGHT.select("Correct option", [_UNMARKED, *dict.fromkeys(choices)], help=if_copied)
         else:
             RIGHT.forget()
-            st.caption("Then mark the correct option, if there is one: it is shown only with the answer.")
+            st.caption("After this, you can mark the correct option. It is shown only with the answer.")
         if PREDICT.is_set or name in PREDICT.pages:
             st.toggle(
                 "Hide the page until the answer is revealed",
                 bool(PREDICT.get(0)),
                 key="hide-page",
                 on_change=lambda: link.choose(PREDICT, 1 - PREDICT.get(0)),
-                help="Copy link includes this.",
+                help="*Copy link* includes this setting.",
             )
     memory.put(_WRITTEN, {**written, name: (text, options, right)})
     memory.forget(_QUESTION)
@@ -124,7 +124,7 @@ def form() -> Question | None:
 
 
 def _split(options: str) -> list[str]:
-    """Return the options, without empty ones."""
+    """Return the options that are not empty."""
     return [option for part in options.split(_SEPARATOR) if (option := " ".join(part.split()))]
 
 
@@ -136,15 +136,15 @@ def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
     """
     text, choices = " ".join(text.split()), [" ".join(option.split()) for option in options]
     if not text:
-        raise InvalidQuestion("The question is missing. Write one.")
+        raise InvalidQuestion("The question is missing. Write a question.")
     if len(text) > MAX_LENGTH:
         raise InvalidQuestion(
-            f"A question can have at most {MAX_LENGTH} characters. This one has {len(text):,}: shorten it."
+            f"This question has {len(text):,} characters; the maximum is {MAX_LENGTH}. Shorten it."
         )
     if not MIN_OPTIONS <= len(choices) <= MAX_OPTIONS:
         raise InvalidQuestion(
-            f"A question has {MIN_OPTIONS} to {MAX_OPTIONS} options, separated by semicolons. "
-            f"This one has {len(choices) or 'none'}."
+            f"Write {MIN_OPTIONS} to {MAX_OPTIONS} options, separated by semicolons. This question has "
+            f"{len(choices) or 'none'}."
         )
     for option, times in Counter(choices).items():
         if times > 1:
@@ -167,7 +167,7 @@ def draw_question(question: Question) -> None:
     about = question.text, tuple(question.options), question.explanation
     if memory.get(_ASKED, {}).get(name, about) != about:  # the guess was about another sentence
         memory.put(key, None)
-        if question.own:  # the revealed answer was to another question
+        if question.own:  # the revealed answer belonged to another question
             reveal(revealed() - {name})
     memory.put(_ASKED, {**memory.get(_ASKED, {}), name: about})
     st.markdown(question.text)
@@ -204,7 +204,7 @@ def draw_question(question: Question) -> None:
 
 
 def _withdraw(name: str) -> None:
-    """Remove the teacher's question; the page shows its own again, with a covered answer."""
+    """Remove the teacher's question; the page's own question is shown again, with a covered answer."""
     for choice, value in zip((QUIZ, OPTIONS, RIGHT), _UNWRITTEN, strict=True):
         choice.set(value)
     reveal(revealed() - {name})
@@ -226,7 +226,7 @@ def _verdict(guessed: str | None, right: str | None) -> str:
 
 
 def on_page(name: str) -> Question | None:
-    """Return the question that this page had when it was last drawn; None for none."""
+    """Return the question that this page had when it was last drawn; None without a question."""
     page, question = memory.get(_QUESTION) or ("", None)
     return question if page == name else None
 
@@ -267,5 +267,5 @@ def keep_covered(why: str, *, in_room: bool) -> None:
 
 
 def reveal(names: frozenset[str]) -> None:
-    """Show the answers of these lessons, and cover those of all others."""
+    """Show the answers of these lessons, and cover the answers of all other lessons."""
     memory.put(_REVEALED, names)

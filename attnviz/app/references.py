@@ -23,7 +23,7 @@ _SITES = {"arXiv": "https://arxiv.org/abs/", "doi": "https://doi.org/", "https":
 
 
 class Reference(NamedTuple):
-    """One entry.
+    """An entry of the list.
 
     Attributes:
         title, venue: As published.
@@ -36,7 +36,7 @@ class Reference(NamedTuple):
 
     @property
     def url(self) -> str:
-        """URL of the text; "" if unknown."""
+        """URL of the publication; "" if unknown."""
         site, _, number = self.found_at.partition(":")
         return f"{_SITES[site]}{number}" if site else ""
 

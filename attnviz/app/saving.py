@@ -56,7 +56,7 @@ def picture_file(picture: str, title: str = "", about: str = "", omitted: str = 
 
     Args:
         picture: Name of the picture.
-        title: Its heading; "" for the page's.
+        title: Heading of the picture; "" for the heading of the page.
         about: Description, in parts separated by " · "; "" for the page's sentence, model and
             head.
         omitted: Note on hidden parts.

@@ -1,4 +1,4 @@
-"""Ablation of heads: the change of each token's output and of a prediction."""
+"""Ablate heads or remove tokens, and measure how outputs and predictions change."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class OutcomeDistances:
-    """Differences between the outcomes of some variants and those of the unchanged model.
+    """Changes of a model's outcomes under each variant, a set of edits.
 
     Attributes:
-        cosine_change: [variant, token], 1 − cosine between a token's output before and after: 0 is the same
-            direction, 1 is orthogonal. In an encoder–decoder, the tokens are the decoder's.
-        source: The same for the encoder's tokens of an encoder–decoder; None for other models.
-        expected: [variant], change of the probability of the unchanged model's most likely token at the
-            requested position; None without a position.
-        variation: [variant], total variation distance at this position, ½ Σ |p − q|, 0 to 1.
+        cosine_change: [variant, token], 1 − cosine between a token's output before and after the edits: 0 for
+            the same direction, 1 for orthogonal vectors. In an encoder–decoder, the tokens are the decoder's.
+        source: [variant, source token], 1 − cosine for the encoder of an encoder–decoder; otherwise None.
+        expected: [variant], change of the probability of the token that the unedited model predicts at the
+            requested position; None if no position was requested.
+        variation: [variant], total variation distance at this position, ½ Σ |p − q|, from 0 to 1.
     """
 
     cosine_change: Numbers
@@ -44,7 +44,7 @@ class Ablation:
 
     Attributes:
         ablated: The ablated head of each variant.
-        distances: The distance of each variant from the unchanged model.
+        distances: The changes that each variant causes.
     """
 
     ablated: tuple[Edit, ...]
@@ -53,11 +53,12 @@ class Ablation:
 
 @dataclass(frozen=True, eq=False)
 class WordOcclusion:
-    """Effect of removing each token on one token's output.
+    """Effect of removing each token on the output of one token.
 
     Attributes:
-        cosine_change: [token], 1 − cosine before and after removing it; NaN if the method cannot remove it.
-        replaced_by: The token that replaced the removed token, if any.
+        cosine_change: [token], 1 − cosine between that output before and after the token is removed; NaN if
+            the method cannot remove the token.
+        replaced_by: The mask token, if it replaced each removed token; otherwise None.
     """
 
     cosine_change: Numbers
@@ -65,7 +66,7 @@ class WordOcclusion:
 
 
 def heads_of(model: str) -> tuple[Edit, ...]:
-    """Return the edit that ablates each head of a model, by kind and layer.
+    """Return, for each head of a model, the edit that ablates it, sorted by kind, layer and head.
 
     Raises:
         AttnvizError: there is no such model.
@@ -80,7 +81,7 @@ def heads_of(model: str) -> tuple[Edit, ...]:
 
 
 def ablate(model: str, given: ModelInput, place: int | None = None) -> Iterator[Progress[Ablation]]:
-    """Ablate each head of a model in turn on one text (as Michel et al. 2019, section 3.2).
+    """Ablate each head of a model in turn on one text (as in Michel et al. 2019, section 3.2).
 
     Args:
         place: A position of `Model.prediction_positions`; None skips predictions.
@@ -122,7 +123,7 @@ def occlude_words(
     method = stack.occlusion_methods[0] if method is None else method
     if method not in stack.occlusion_methods:
         raise AttnvizError(
-            f"This model does not support {method!r}. Choose one of: {', '.join(stack.occlusion_methods)}."
+            f"This model does not support {method!r}. Choose a method: {', '.join(stack.occlusion_methods)}."
         )
     *_, last = occlusion(stack, checked_place(place, stack.tokens), None, method)
     replaced_by = stack.mask_token if method == "mask vector" else None
@@ -130,7 +131,7 @@ def occlude_words(
 
 
 def outcome_distances(before: Outcomes, after: Outcomes) -> OutcomeDistances:
-    """Return the differences between the outcomes of some variants and those of the unchanged model."""
+    """Return the changes of the outcomes from `before`, without edits, to each variant in `after`."""
     likely = before.probabilities
     if likely is None or after.probabilities is None:
         prediction: dict[str, Numbers] = {}
@@ -148,7 +149,7 @@ def outcome_distances(before: Outcomes, after: Outcomes) -> OutcomeDistances:
 
 
 def cosine_change(before: Floats, after: Floats) -> Numbers:
-    """Return 1 − cosine between the vectors before and after.
+    """Return 1 − cosine between the vectors before and after an edit.
 
     It is computed as ½ ‖u − v‖² of the unit vectors, which is accurate for small angles.
 

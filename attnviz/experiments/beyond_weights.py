@@ -41,7 +41,7 @@ MEASURES = (
     GRADIENT_INPUT,
     GRADIENT,
 )
-"""All measures, occlusion first, by their names in links."""
+"""Names of all measures, as in links; occlusion is first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +50,12 @@ class MeasuredToken:
 
     Attributes:
         place: Position of the token, from 0.
-        visible: [token], whether the mask allows attention from the token at `place` in any layer.
+        visible: [token], whether the token at `place` may attend to this token in any layer.
         values: Values of each finished measure except occlusion: [token], [layer, token] or
             [layer, head, token].
-        occluded: [token] for each occlusion method, the change of the output or of the log-probability; NaN
-            where the method cannot remove the token.
-        missing: The reason why the model does not support a measure or an occlusion method.
+        occluded: For each occlusion method, [token], the size of the change of the output or log-probability;
+            NaN for a token that the method cannot remove.
+        missing: For each measure or occlusion method that the model does not support, the reason.
         target: The token whose probability is measured; None if the change of the output is measured.
     """
 
@@ -71,11 +71,11 @@ class MeasuredToken:
         return replace(self, values={**self.values, **values})
 
     def without(self, measures: Sequence[str], reason: AttnvizError) -> MeasuredToken:
-        """Return a copy with the reason why these measures are missing."""
+        """Return a copy with the reason why the model does not support these measures."""
         return replace(self, missing={**self.missing, **dict.fromkeys(measures, str(reason))})
 
     def values_for(self, measure: str, layer: int, head: int) -> Floats | None:
-        """Return a measure's values [token] in a layer and head (from 0); None if not computed."""
+        """Return a measure's values, [token], for a layer and a head, from 0; None if not computed."""
         values = self.values.get(measure)
         if values is None:
             return None
@@ -89,10 +89,10 @@ class Row:
     Attributes:
         measure: Name of the measure.
         values: [token].
-        ranks: [token], 1 for the largest value among the counted tokens; 0 for other tokens.
-        agreements: [method], Spearman's ρ over the counted tokens with each occlusion method; NaN
-            if undefined.
-        method: The occlusion method; None for another measure.
+        ranks: [token], 1 for the largest value among the counted tokens; 0 for tokens that are not counted.
+        agreements: [method], Spearman's ρ with each occlusion method over the counted tokens, NaN if
+            undefined; empty in the row of an occlusion method.
+        method: The occlusion method; None for other measures.
     """
 
     measure: str
@@ -103,7 +103,7 @@ class Row:
 
     @property
     def lowest(self) -> float:
-        """The smallest agreement; NaN if any is NaN, or if there are none."""
+        """The smallest agreement; NaN if any is NaN, or if there are no agreements."""
         return float(self.agreements.min()) if self.agreements.size else float("nan")
 
     @property
@@ -118,7 +118,7 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
     The other measures are sorted by their smallest rank correlation with occlusion, highest first.
 
     Args:
-        layer, head: from 0.
+        layer, head: Indices from 0.
         counted: [token], whether the token is ranked.
     """
 
@@ -140,7 +140,7 @@ def rows(found: MeasuredToken, layer: int, head: int, counted: Mask) -> tuple[Ro
 
 
 def _agreements(values: Floats, found: MeasuredToken, counted: Mask) -> Floats:
-    """Return the rank correlations with each occlusion method: [..., token] → [method, ...]."""
+    """Return the rank correlations of values, [..., token], with each occlusion method: [method, ...]."""
     lines = [ranks(line) for line in values.reshape(-1, values.shape[-1])[:, counted]]
     occluded = [ranks(each[counted]) for each in found.occluded.values()]
     each = [correlation_of_ranks(line, row) for row in occluded for line in lines]
@@ -171,7 +171,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     read = replace(read, blocks=blocks)
     weights = read.stack()
     tokens = weights.shape[-1]
-    slow_steps = len(OCCLUSION_METHODS) + 1  # proportional to the number of tokens; two more steps are fast
+    slow_steps = len(OCCLUSION_METHODS) + 1  # their time grows with the number of tokens; two more are fast
     total = 2 + slow_steps * tokens
     found = MeasuredToken(place, np.logical_or.reduce([block.mask[place] for block in blocks]))
     found = found.plus(
@@ -227,7 +227,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
 def _occlusions(
     stack: Stack, target: ExpectedToken | None, found: MeasuredToken
 ) -> Iterator[tuple[int, MeasuredToken]]:
-    """Run each occlusion method in turn; the last result has the values of all methods."""
+    """Run all occlusion methods; yield the number of finished tokens, and the results so far."""
     from attnviz.capture.attribution import occlusion
 
     changes: dict[OcclusionMethod, Floats] = {}

@@ -12,12 +12,12 @@ from pathlib import Path
 from attnviz.errors import AttnvizError, EmptyText, UnreadableText, quoted
 
 MAX_DAMAGED_SHARE = 0.1
-"""Maximum fraction of damaged lines; above it, the file is not text or has another encoding."""
+"""Maximum fraction of lines with invalid characters; a file with more is rejected."""
 
 MAX_CHARACTERS = 200_000
-"""Maximum length of annotated examples."""
+"""Maximum number of characters of a text with annotated examples."""
 
-NOT_UTF_8 = "This line has bytes that are not UTF-8. Save the file as UTF-8."
+NOT_UTF_8 = "This line has null characters or bytes that are not UTF-8. Save the file as UTF-8 text."
 
 FILE = Path(__file__).with_name("sentences.txt")
 """The bundled sentences."""
@@ -32,9 +32,9 @@ class Corpus:
     Create it with `from_text` or `from_file`; iteration yields the lines.
 
     Attributes:
-        name: Name in messages.
+        name: Name of the text in messages.
         lines: Number of lines, including empty ones.
-        key: Hash of the text: the beginning of the SHA-256 of its lines.
+        key: First 16 hexadecimal digits of the SHA-256 hash of the lines.
         source: The text, or the path of a file.
     """
 
@@ -51,7 +51,7 @@ class Corpus:
             maximum: Maximum number of lines; None for no limit.
 
         Raises:
-            UnreadableText: the text is not in UTF-8.
+            UnreadableText: the text is not UTF-8.
             EmptyText: the text has no sentence.
             AttnvizError: the text has too many lines.
         """
@@ -78,7 +78,7 @@ class Corpus:
             digest.update(f"{line}\n".encode("utf-8", "surrogatepass"))
         if damaged > MAX_DAMAGED_SHARE * lines:
             raise UnreadableText(
-                f"{quoted(name)} is not UTF-8 text: {damaged:,} of its {lines:,} lines have other bytes. "
+                f"{quoted(name)} is not UTF-8 text: {damaged:,} of its {lines:,} lines have invalid bytes. "
                 "Open it in an editor, save it as plain text in UTF-8, and try again."
             )
         if not filled:
@@ -101,7 +101,7 @@ class Corpus:
         """The complete text, for formats that are not read line by line.
 
         Raises:
-            AttnvizError: the text has more than `MAX_CHARACTERS` characters, or a line is not in UTF-8.
+            AttnvizError: the text has more than `MAX_CHARACTERS` characters, or a line has invalid bytes.
         """
         lines, length = [], 0
         for number, line in enumerate(self, 1):

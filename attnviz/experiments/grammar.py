@@ -1,4 +1,4 @@
-"""Grammatical relations: whether a head attends from a dependent word to its head word."""
+"""Tests of grammatical relations: whether a head attends between a dependent word and its head word."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from attnviz.text import plural
 from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
 
 FILE = Path(__file__).with_name("relations.txt")
-"""The bundled sentences; the file's first lines describe the annotation."""
+"""The bundled sentences; the file's first lines describe the format."""
 
 RELATIONS = {
     "determiner": "noun",
@@ -56,16 +56,16 @@ class AnnotatedSentence:
 class Answers:
     """The answer of every attention head for each relation of a sentence.
 
-    The answer for a dependent word is the word with the largest weight from it; for a head word, the word
-    with the largest weight to the dependent word. Pieces are merged into words. Special tokens and the word
-    itself are excluded, as in Clark et al. 2019.
+    If the dependent word is the query, the answer is the word to which it attends most; if the head word is
+    the query, the word that attends most to the dependent word. Pieces are merged into words. Special tokens
+    and the dependent word itself are excluded, as in Clark et al. 2019.
 
     Attributes:
         relations: [relation], a name in `RELATIONS`.
-        offsets: [relation], distance from dependent to head word, in words; negative if the head word comes
-            first.
+        offsets: [relation], distance from the dependent word to the head word, in words; negative if the
+            head word comes first.
         hits: bool [query, relation, layer, head], whether the answer is correct.
-        unfiltered: bool [query, relation, layer, head], the same without excluding any token.
+        unfiltered: bool [query, relation, layer, head], whether it is correct if no token is excluded.
         weights: float64 [query, relation, layer, head], weight between the two words.
     """
 
@@ -87,7 +87,7 @@ def answers(sentence: AnnotatedSentence, traces: Sequence[Trace], kind: Kind) ->
     weights = merged_weights(trace.stack(kind), shown)
     places = [(_place(shown, each.dependent), _place(shown, each.head)) for each in sentence.relations]
     dependents, heads = np.array(places, dtype=np.int64).reshape(-1, 2).T
-    # [query, relation, layer, head, word]: from the dependent word to each word, and from each word to it.
+    # [query, relation, layer, head, word]: weights from the dependent word to each word, and vice versa.
     given = np.stack([weights[..., dependents, :], weights[..., dependents].swapaxes(-1, -2)])
     given = np.moveaxis(given, -2, 1)
     special = np.array([group.special for group in shown.groups])
@@ -102,7 +102,7 @@ def answers(sentence: AnnotatedSentence, traces: Sequence[Trace], kind: Kind) ->
 
 
 def _score(relation: str, query: Query, read: Answers) -> Scored:
-    """Score 1 for each instance of the relation for which the answer is correct."""
+    """Score each instance of the relation: 1 if the answer is correct, else 0."""
     chosen = [place for place, each in enumerate(read.relations) if each == relation]
     at = 0 if query == "dependent" else 1
     offsets = read.offsets[chosen]
@@ -160,7 +160,7 @@ def _place(shown: DisplayTokens, span: Span) -> int:
 def _annotated(sentence: AnnotatedSentence | None, line: str) -> AnnotatedSentence:
     """Return the sentence with the relations of one more line."""
     if sentence is None:
-        raise AttnvizError("there is no sentence above these relations.")
+        raise AttnvizError("there is no sentence above these relations. Write it on the line before.")
     return AnnotatedSentence(sentence.text, (*sentence.relations, *_relations(line, sentence.text)))
 
 
@@ -174,7 +174,7 @@ def _relations(line: str, text: str) -> Iterator[Relation]:
         for link in links.split(","):
             dependent, arrow, head = map(str.strip, link.partition(">"))
             if not (dependent and arrow and head):
-                raise AttnvizError(f"{quoted(link.strip())} must have two words with > between them.")
+                raise AttnvizError(f"{quoted(link.strip())} must be two words with > between them.")
             yield Relation(relation, _find(dependent, text), _find(head, text))
 
 

@@ -12,11 +12,11 @@ from attnviz.text import joined
 TESTS: dict[str, HeadTest[Any]] = {
     test.name: test for tests in (by_rule.TESTS, pronouns.TESTS, grammar.TESTS) for test in tests
 }
-"""Tests by name, in the order of the menu."""
+"""Tests by name, in menu order."""
 
 
 def tests_of_source(test: HeadTest[Any]) -> tuple[HeadTest[Any], ...]:
-    """Return all tests with the same examples as this one, including itself; they share one pass."""
+    """Return all tests with the same examples as this one, including itself; they are scored in one pass."""
     return tuple(each for each in TESTS.values() if each.source is test.source)
 
 

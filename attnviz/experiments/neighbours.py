@@ -46,15 +46,15 @@ _MAX_FLOAT16 = float(np.finfo(np.float16).max)
 
 
 class Neighbour(NamedTuple):
-    """A search result.
+    """A token found by a search.
 
     Attributes:
         similarity: Cosine between its vector and the search vector.
         line: Number of its line in the text, from 0.
         place: Position of the token in the line, from 0.
         sentence: The line.
-        attends_to: Position of the token with its largest attention weight, from 0, special tokens excluded.
-        weight: That weight.
+        attends_to: Position of the token to which it attends most, from 0; special tokens are excluded.
+        weight: Its attention weight on that token.
     """
 
     similarity: float
@@ -74,9 +74,9 @@ class SentenceVectors:
         text: The line.
         labels: [token], display labels.
         query, key, output: float16 [head, token, d_head].
-        attends_to: int16 [head, token], position, from 0, of the token with the largest attention weight;
+        attends_to: int16 [head, token], position, from 0, of the token to which each token attends most;
             special tokens, to which many heads attend by default, are excluded.
-        weight: float16 [head, token], that weight.
+        weight: float16 [head, token], the attention weight on that token.
     """
 
     line: int
@@ -132,11 +132,11 @@ class TextVectors:
 
     @property
     def tokens(self) -> list[tuple[SentenceVectors, int]]:
-        """The sentence of each token, and its position in it, from 0."""
+        """The sentence of each token, and the token's position in that sentence, from 0."""
         return [(one, place) for one in self.sentences for place in range(len(one.labels))]
 
     def vectors(self, head: int, vector: Vector) -> Float16s:
-        """Return one vector of every token in a head, from 0: float16 [token, d_head]."""
+        """Return one vector of every token, float16 [token, d_head]; `head` counts from 0."""
         return np.concatenate([one.vectors(vector)[head] for one in self.sentences])
 
     def nearest(
@@ -145,14 +145,14 @@ class TextVectors:
         """Return the tokens with the most similar vectors, most similar first; ties in order of position.
 
         Args:
-            head: from 0.
+            head: Index from 0.
             vector: Vectors to compare.
             search_vector: [d_head], the search vector.
             count: Maximum number of tokens.
             exclude: Sentence whose tokens are excluded.
 
         Returns:
-            The number of each token, from 0, and its search result.
+            The index of each token in `tokens`, and its search result.
         """
         tokens = self.tokens
         allowed = np.array([one.text != exclude for one, _ in tokens], np.bool_)
@@ -174,7 +174,7 @@ class Neighbours:
         tokens: Number of compared tokens.
         lines: Number of lines read, including empty and skipped ones.
         skipped: Number of lines that the model cannot read.
-        reasons: The first `MAX_REASONS` of these lines, with the reason.
+        reasons: The first skipped lines, at most `MAX_REASONS`, with the reason.
     """
 
     nearest: tuple[Neighbour, ...] = ()
@@ -198,7 +198,7 @@ class Neighbours:
 def nearest(
     vectors: NDArray[np.floating], search_vector: Floats, count: int, allowed: Mask
 ) -> tuple[Places, Floats]:
-    """Return the vectors with the largest cosine, largest first; ties in order of position.
+    """Find the vectors most similar to a search vector, by cosine; ties in order of position.
 
     Args:
         vectors: [token, d].
@@ -237,7 +237,7 @@ def search(
         search_vector: [d_head], the search vector.
         count: Maximum number of tokens.
         exclude: Sentence whose tokens are excluded.
-        share: Distributes the parts of the text, as `on_ray.share` does; `map` uses this process.
+        share: `map`, or the result of `on_ray.share`, which processes parts of the text in parallel.
 
     Raises:
         AttnvizError: the model cannot be used, has no such head, or cannot read any line.
@@ -280,7 +280,7 @@ def read_corpus(
     Args:
         corpus: One sentence per line.
         model: Name of a model, as for `loading.load`.
-        layer: from 0.
+        layer: Index from 0.
         max_bytes: Maximum size of the vectors.
 
     Raises:
@@ -310,7 +310,7 @@ def read_lines(model: str, layer: int, lines: Lines) -> TextVectors:
 
     Args:
         model: Name of a model, as for `loading.load`.
-        layer: from 0.
+        layer: Index from 0.
         lines: Lines with their numbers in the text.
 
     Raises:

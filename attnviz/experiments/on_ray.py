@@ -15,7 +15,7 @@ Given = TypeVar("Given")
 Done = TypeVar("Done")
 
 _TIMEOUT_SECONDS = 5.0
-_QUEUED_PARTS = 2  # per worker, so that no worker idles; more would keep more of the text in memory
+_QUEUED_PARTS = 2  # per worker, so that none waits for work; more would take more memory
 _STORE_BYTES = 256 * 2**20  # size of Ray's object store, which transfers parts and results
 
 
@@ -28,7 +28,7 @@ def share(
 
     Args:
         workers: Number of processors.
-        address: Address of a running cluster with attnviz on its machines; None uses this machine.
+        address: Address of a running cluster with attnviz installed on its machines; None uses this machine.
 
     Raises:
         AttnvizError: Ray is not installed; or, when the work begins, the cluster cannot be reached.
@@ -42,7 +42,7 @@ def share(
     def shared(work: Callable[[Given], Done], given: Iterator[Given]) -> Iterator[Done]:
         where: dict[str, Any] = {"num_cpus": workers, "object_store_memory": _STORE_BYTES}
         if address is not None:
-            _check_reachable(address)  # Ray itself would try for minutes
+            _check_reachable(address)  # Ray itself would retry for minutes
             where = {"address": address}
         ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False, **where)
         task = ray.remote(num_cpus=1)(work)

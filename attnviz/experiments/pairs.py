@@ -40,7 +40,7 @@ class SentenceOfPair:
     deciding: Span
 
     def word(self, span: Span) -> str:
-        """Return the characters at a position."""
+        """Return the text at a position."""
         return self.text[span.start : span.end]
 
 
@@ -98,13 +98,13 @@ def _pair(line: str) -> Pair:
     filled = all(part[1:-1].strip() for part in marked)
     if order != ["[", "[", "*"] or len(marked) != 4 or stray or not filled:
         raise AttnvizError(
-            f"it needs two words in [ ], then a pronoun in * *, and one choice in {{ }}. {_FOR_EXAMPLE}"
+            f"a pair needs two words in [ ], then a pronoun in * *, and one choice in {{ }}. {_FOR_EXAMPLE}"
         )
     choices = _choices(next(part for part in marked if part[0] == "{")[1:-1])
     names = [part[1:-1].strip() for part in marked if part[0] == "["]
     referents = [_referent_index(referent, names) for _, referent in choices]
     if referents[0] == referents[1]:
-        raise AttnvizError(f"the pronoun refers to {quoted(choices[0][1])} in both sentences.")
+        raise AttnvizError(f"both parts in {{ }} name {quoted(choices[0][1])}. Name different words.")
     one, other = (_reading(parts, words, right) for (words, _), right in zip(choices, referents, strict=True))
     return Pair((one, other))
 
@@ -118,7 +118,7 @@ def _choices(content: str) -> list[tuple[str, str]]:
             "example: tired > dog | narrow > road."
         )
     if choices[0][0] == choices[1][0]:
-        raise AttnvizError(f"both sentences have the same words, {quoted(choices[0][0])}.")
+        raise AttnvizError(f"both parts in {{ }} begin with {quoted(choices[0][0])}. Write different words.")
     return [(words, referent) for words, referent in choices]
 
 
@@ -126,7 +126,7 @@ def _referent_index(referent: str, names: Sequence[str]) -> int:
     """Return the index of the referent among the two marked words."""
     if names.count(referent) != 1:
         marked = joined([quoted(name) for name in names])
-        raise AttnvizError(f"{quoted(referent)} must be marked once. The words in [ ] are {marked}.")
+        raise AttnvizError(f"{quoted(referent)} must be in [ ] exactly once. The words in [ ] are {marked}.")
     return names.index(referent)
 
 
@@ -136,7 +136,7 @@ def _reading(parts: Sequence[str], words: str, right: int) -> SentenceOfPair:
     places: dict[str, list[Span]] = {"[": [], "*": [], "{": []}
     for number, part in enumerate(parts):
         plain = part
-        if number % 2:  # every second part is marked
+        if number % 2:  # the marked parts are at odd indices
             plain = words if part[0] == "{" else part[1:-1].strip()
             places[part[0]].append(Span(len(text), len(text) + len(plain)))
         text += plain

@@ -19,7 +19,7 @@ from attnviz.text import plural
 from attnviz.trace import Floats, Kind, Token, Trace, checked_place
 
 MIN_SAME_TOKENS = 0.5
-"""Minimum fraction of tokens that are equal at equal positions in both sentences."""
+"""Minimum fraction of positions at which both sentences have the same token."""
 
 _MIN_DIFFERENCE = 1e-5  # of a probability, or of 1 − cosine: smaller differences are rounding errors
 _ROWS_PER_STEP = 12
@@ -37,19 +37,19 @@ class ExpectedToken:
 
 @dataclass(frozen=True, eq=False)
 class Patching:
-    """Effects of patching one head's output from the clean run into the corrupted run.
+    """Effects of patching each head's output from the clean run into the corrupted run.
 
     Attributes:
         patched: The patched head of each patch, and its row if only one row was patched, as the edit that
             would ablate it.
         shares: [patch], fraction of the difference that the patch removes: 0 if the outcome does not change,
-            1 if it becomes the clean one. It can be negative or above 1; because heads depend on each other,
-            the fractions need not sum to 1.
-        together: The fraction if all heads are patched together; None before that, and for single rows.
+            1 if the clean outcome is restored. It can be negative or above 1; because heads depend on each
+            other, the fractions need not sum to 1.
+        together: The fraction if all heads are patched together; None before the last step and for rows.
         difference: The difference between the two runs: in the log odds of the two expected tokens, in nats;
             without these, 1 − cosine between the token's outputs.
         expected: The token that is more probable after the clean sentence, and the token that is more
-            probable after the corrupted sentence; None if the model has no prediction here.
+            probable after the corrupted sentence; None if the model has no prediction at the position.
     """
 
     patched: tuple[Edit, ...]
@@ -62,7 +62,7 @@ class Patching:
 def patch(
     model: str, clean: ModelInput, corrupted: str, place: int | str, rows_of: Edit | None = None
 ) -> Iterator[Progress[Patching]]:
-    """Patch each head's output from the clean run into the run on the corrupted sentence.
+    """Patch each head's output from the clean run into the corrupted run.
 
     This is also called causal mediation (Vig et al. 2020; Meng et al. 2022; Wang et al. 2023). Patching clean
     outputs into the corrupted run, as here, is denoising: it finds heads that are sufficient to restore the
@@ -89,7 +89,7 @@ def patch(
         The effects so far, after each layer or every few rows. Runs one forward pass per head or row.
 
     Raises:
-        AttnvizError: the model or a sentence cannot be used, or the two cannot be compared at this position.
+        AttnvizError: the model or a sentence cannot be used, or patching is impossible at this position.
     """
     loaded = loading.load(model)
     clean = with_target(clean, loaded.trace(clean))
@@ -102,7 +102,7 @@ def patch(
     if rows_of is None:
         patches, batch = heads, resolve.entry(model).heads
     elif rows_of not in heads:
-        raise InvalidEdit(f"“{rows_of}” is not a head of this model. The last one is “{heads[-1]}”.")
+        raise InvalidEdit(f"“{rows_of}” is not a head of this model. The last head is “{heads[-1]}”.")
     else:
         rows = len(trace.block(rows_of.kind, rows_of.layer).query_tokens)
         patches, batch = tuple(replace(rows_of, query=row) for row in range(rows)), _ROWS_PER_STEP
@@ -137,7 +137,7 @@ def _output(edit: Edit, outputs: Floats) -> HeadOutput:
 def _measure(
     loaded: Model, clean: Outcomes, corrupted: Outcomes, place: int
 ) -> tuple[Callable[[Outcomes], Numbers], tuple[ExpectedToken, ExpectedToken] | None]:
-    """Return the measure of an outcome, [variant], and its two tokens; it is larger for the clean sentence.
+    """Return a measure of outcomes, [variant], larger for the clean sentence, and the tokens it compares.
 
     Raises:
         AttnvizError: the outcomes are almost equal.
@@ -161,7 +161,7 @@ def _measure(
     ]
 
     def odds(outcomes: Outcomes) -> Numbers:
-        # The smallest float32 replaces a probability of 0.
+        # The smallest positive float32 replaces a probability of 0.
         probabilities = np.asarray(outcomes.probabilities, dtype=np.float64)
         logs = np.log(np.maximum(probabilities, np.finfo(np.float32).tiny))
         difference: Numbers = logs[:, rises] - logs[:, falls]
@@ -218,7 +218,7 @@ def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
 
 
 def _texts(trace: Trace) -> Sequence[tuple[Token, ...]]:
-    """Return the tokens of the source and of the outcome; one item for both without a separate decoder."""
+    """Return the tokens of the encoder and of the decoder; one item for a model with only one of them."""
     kinds = {block.kind for block in trace.blocks}
     order: tuple[Kind, ...] = ("encoder", "decoder")
     return [trace.of_kind(kind)[0].query_tokens for kind in order if kind in kinds]

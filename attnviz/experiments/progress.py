@@ -10,7 +10,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Progress(Generic[Found]):
-    """One step of a long computation, which is an iterator of steps: to cancel it, stop iterating.
+    """One step of a long computation. Computations are iterators of steps: to cancel one, stop iterating.
 
     Attributes:
         done: Number of finished units of work.

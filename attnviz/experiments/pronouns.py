@@ -1,4 +1,4 @@
-"""Pronouns: whether a head attends to the word that a pronoun refers to, in pairs of sentences."""
+"""Tests of pronouns: whether a head attends from a pronoun to its referent, in pairs of sentences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from attnviz.trace import Floats, Kind, Mask, Trace
 
 Query = Literal["pronoun", "nouns"]
 
-_BASELINE = "random guesses that change between the sentences as often as the head’s choice"
+_BASELINE = "half of the pairs in which the head attends more to a different noun in each sentence"
 
 _NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
 _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."
@@ -26,12 +26,12 @@ _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words 
 
 @dataclass(frozen=True, eq=False)
 class PairWeights:
-    """The attention between the pronoun and the two words of one pair.
+    """Attention weights between the pronoun and both candidate words, in both sentences of a pair.
 
     Attributes:
         pair: The pair.
         weights: float32 [query, sentence, word, layer, head], weights from the pronoun to each word, and from
-            each word to the pronoun; not rescaled, special tokens included.
+            each word to the pronoun; rows are not rescaled and include special tokens.
         allowed: bool [query, layer], whether the mask allows these weights.
     """
 
@@ -72,16 +72,16 @@ def _sentence_weights(sentence: SentenceOfPair, trace: Trace, kind: Kind) -> tup
 
 
 def _score(query: Query, read: PairWeights) -> Scored:
-    """Score 1 if the pronoun's referent has more weight than the other noun in both sentences."""
+    """Score 1 if the referent has more weight than the other noun in both sentences, else 0."""
     at = 0 if query == "pronoun" else 1
     weights = read.weights[at].astype(np.float64)
     referents = [sentence.right for sentence in read.pair.readings]
     right = np.array([each[word] > each[1 - word] for each, word in zip(weights, referents, strict=True)])
     scores = np.where(read.allowed[at][:, None], right.all(axis=0), np.nan)[None]
-    # A head that attends more to different nouns in the two sentences is right in both or in neither. By
-    # chance it is right in half of these pairs, as in McNemar's test.
+    # A head that attends more to different nouns in the two sentences is right in both or in neither, and
+    # by chance in half of these pairs, as in McNemar's test.
     changes = (right[0] == right[1])[None] / 2
-    # From the pronoun, the sum over both words; to the pronoun, their mean.
+    # Weights from the pronoun are added over both words; weights to the pronoun are averaged.
     attention = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
     return Scored(scores, attention, {_BASELINE: changes})
 
@@ -106,7 +106,11 @@ def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
 
 
 TESTS = (
-    _test("pronoun to noun", "pronoun", "the pronoun attends more to its noun than to the other noun"),
-    _test("noun to pronoun", "nouns", "the right noun attends more to the pronoun than the other noun does"),
+    _test(
+        "pronoun to noun", "pronoun", "the pronoun attends more to the correct noun than to the other noun"
+    ),
+    _test(
+        "noun to pronoun", "nouns", "the correct noun attends more to the pronoun than the other noun does"
+    ),
 )
 """Tests on pairs that differ in the words that determine the pronoun's referent (Levesque et al. 2012)."""

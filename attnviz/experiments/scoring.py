@@ -1,7 +1,7 @@
-"""Tests of heads, which compute one score per head from examples.
+"""Tests of heads: each test computes one score per head from examples.
 
 A test is a `HeadTest`: a source of examples and a function that scores them. `attnviz.experiments.head_tests`
-lists all tests. This module computes sums, halves, intervals and baselines in the same way for every test.
+lists all tests. This module computes means, intervals, baselines and the best head for every test.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from attnviz.models import resolve
 from attnviz.trace import Counts, Doubles, Kind, Mask, Trace
 
 PART = 64
-"""Maximum number of examples that are read together, or by one Ray worker."""
+"""Maximum number of examples in a part of a text; one process reads one part at a time."""
 
 MAX_REASONS = 100
 """Maximum number of skipped examples for which the reason is stored; the others are only counted."""
 
 MIN_WEIGHT = 0.05
-"""Minimum mean weight of the best head in a right-or-wrong test; heads below it hardly use these tokens."""
+"""Minimum mean weight of the best head in a right-or-wrong test; smaller weights have little effect."""
 
 Read = TypeVar("Read")
 Item = TypeVar("Item")
 
 Unit = Literal["right", "share"]
-"""Unit of a score: 1 if the head is right, else 0; or a fraction from 0 to 1."""
+"""Unit of a score: "right" is 1 if the head is right, else 0; "share" is a fraction from 0 to 1."""
 
 CHOOSING, REPORTING = 0, 1
 """The halves, even and odd examples: the best head is chosen on the first and scored on the second."""
@@ -59,7 +59,7 @@ class Scored(NamedTuple):
             if there is none.
         baselines: By name, scores at chance level or of strategies without a model, [item, layer, head]; an
             axis has length 1 if the value is the same for all layers or heads.
-        unfiltered: Scores without excluding any token; None if the test excludes none.
+        unfiltered: Scores if no token is excluded; None if the test excludes no tokens.
     """
 
     scores: Doubles
@@ -119,10 +119,10 @@ class Best(NamedTuple):
     """The head chosen on the first half of the examples, with its score on the second half.
 
     Attributes:
-        layer, head: from 0.
+        layer, head: Indices from 0.
         score, low, high: Score on the second half, with its confidence interval.
-        baseline: Score on the second half of the baseline that is best on the first half.
-        examples: Number of examples in the second half.
+        baseline: Score, on the second half, of the baseline that is best on the first half.
+        examples: Number of counted items in the second half.
     """
 
     layer: int
@@ -136,17 +136,17 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Sums over examples, from which scores, intervals and baselines are computed; `a + b` merges two.
+    """Sums over examples, from which scores, intervals and baselines are computed; `a + b` adds the sums.
 
     Attributes:
         unit: as in the test.
         count: int64 [half, layer], number of counted items.
         sums: By name, float64 [half, layer, head], sums over these items: "score", "square", "weight",
             "unfiltered" and the baselines.
-        each: If scores are right or wrong: half, number of items [layer] and number of right items
-            [layer, head] of each example.
+        each: In a right-or-wrong test, for each example: its half, number of items, [layer], and number of
+            right items, [layer, head].
         skipped: Number of examples that the model cannot read or that have no score.
-        reasons: The first `MAX_REASONS` of these, with the reason.
+        reasons: The first skipped examples, at most `MAX_REASONS`, with the reason.
     """
 
     unit: Unit
@@ -180,8 +180,8 @@ class Scores:
         Args:
             number: Number of the example, from 0.
             read: The result of `test.source.read`.
-            layers: Layers with attention weights, from 0; in other layers, no item counts.
-            layer_count: Number of all layers.
+            layers: Layers with attention weights, from 0; items in other layers do not count.
+            layer_count: Number of layers, including those without weights.
         """
         scored = test.score(read)
         found = scored.scores
@@ -205,7 +205,7 @@ class Scores:
 
     @classmethod
     def empty(cls, test: HeadTest[Any], layers: int, heads: int) -> Scores:
-        """Return the scores of no examples."""
+        """Return the scores before the first example; all sums are 0."""
         zeros = np.zeros((2, layers, heads))
         sums = {"score": zeros, "square": zeros, "weight": zeros}
         return cls(test.unit, np.zeros((2, layers), np.int64), sums)
@@ -217,7 +217,7 @@ class Scores:
 
     @property
     def mean(self) -> Doubles:
-        """float64 [layer, head], mean scores; NaN where no item counts."""
+        """float64 [layer, head], mean scores; NaN in layers without counted items."""
         return self._mean("score")
 
     @property
@@ -227,7 +227,7 @@ class Scores:
 
     @property
     def unfiltered(self) -> Doubles | None:
-        """float64 [layer, head], scores without excluding any token; None if the test excludes none."""
+        """float64 [layer, head], scores if no token is excluded; None if the test excludes no tokens."""
         return self._mean("unfiltered") if "unfiltered" in self.sums else None
 
     @property
@@ -238,10 +238,10 @@ class Scores:
 
     @cached_property
     def interval(self) -> tuple[Doubles, Doubles]:
-        """Ends of each head's confidence interval, two float64 [layer, head].
+        """Lower and upper end of each head's confidence interval, both float64 [layer, head].
 
-        Means use the variance (NaN with too few examples). Right-or-wrong scores use the Wilson interval,
-        or a bootstrap over examples if examples have several items.
+        For means, it is computed from the variance (NaN with too few examples). For right-or-wrong scores, it
+        is the Wilson interval, or a bootstrap over examples if examples have several items.
         """
         return self._interval((CHOOSING, REPORTING))
 
@@ -402,13 +402,13 @@ COLUMNS = (
     "attention weight",
     "score without exclusions",
 )
-"""Columns of `rows`."""
+"""Names of the columns that `rows` yields."""
 
 
 def rows(name: str, scores: Scores) -> Iterator[Cells]:
     """Yield one row per head, largest score first; cells without a number are empty.
 
-    Layers and heads count from 1; scores are 0 to 1.
+    Layers and heads count from 1; scores are between 0 and 1.
     """
     (low, high), (strategy, baseline) = scores.interval, scores.baseline
     count = scores.count.sum(axis=0)

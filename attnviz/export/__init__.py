@@ -1,1 +1,1 @@
-"""Export as tables, reports and figures."""
+"""Export of traces as tables, reports and figures."""

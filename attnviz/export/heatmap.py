@@ -22,7 +22,7 @@ MAX_TICK_LENGTH = 16
 CAPTION_WIDTH = 72
 
 # Blue and orange are distinguishable with any colour vision, and contrast with white and black.
-# Near zero the colour fades into the background of either theme; a tint distinguishes 0 from masked.
+# Near zero the colour fades into the background of either theme; a tint distinguishes 0 from masked cells.
 DIVERGING = (
     (0.0, "rgba(38, 125, 201, 1)"),
     (0.5, "rgba(128, 128, 128, 0.12)"),
@@ -63,12 +63,12 @@ def heatmap(
     Args:
         values: [query, key], shown values; −inf and NaN are blank.
         query_labels, key_labels: Labels of the rows and of the columns.
-        kind: "sequential" (from 0) or "diverging" (around 0).
+        kind: Colour scale: "sequential" (from 0) or "diverging" (around 0).
         unit: "percent" and "signed percent" for fractions, "score" for plain numbers.
         high: Maximum of the colour scale, with minimum 0 or, if diverging, −`high`; None for the largest
             absolute value.
         caption: Caption of the picture, included in saved files.
-        left: [query], shown fraction of each row if rows are rescaled; None if all keys are shown.
+        left: [query], fraction of each row's weight on shown keys, if rows are rescaled; otherwise None.
         hidden: Description of the hidden columns.
     """
     factor = np.float32(1 if unit == "score" else 100)
@@ -115,7 +115,7 @@ def heatmap(
         margin={"l": 10, "r": 10, "t": 10 + 15 * len(lines), "b": 10},
         height=int(min(max(22 * values.shape[0] + 120, 320), 900)) + 15 * len(lines),
     )
-    # Above the cells, where it does not overlap labels at any angle.
+    # The caption is above the cells, because labels below can have any angle.
     figure.add_annotation(
         text="<br>".join(escaped(line) for line in lines),
         font={"size": 11},
@@ -138,7 +138,7 @@ def heatmap_alt(
     unit: Unit = "percent",
     left: Floats | None = None,
 ) -> str:
-    """Return an alternative text with the size of the heatmap and its largest cell as drawn.
+    """Return an alternative text: the size of the heatmap, and its cell with the strongest colour.
 
     Args:
         values: [query, key], shown values.
@@ -177,7 +177,7 @@ def escaped(label: str) -> str:
 
 
 def _axis(labels: Sequence[str]) -> dict[str, Any]:
-    """Return an axis with all labels, none drawn; numeric, because category axes merge equal labels."""
+    """Return an axis with hidden labels; it is numeric, because category axes merge equal labels."""
     return {
         "type": "linear",
         "tickmode": "array",

@@ -59,7 +59,7 @@ def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
         A table with the columns kind, layer, head, query, key and weight.
 
     Raises:
-        InvalidTrace: the trace has no such attention, or more than `MAX_LINKS` weights.
+        InvalidTrace: the trace has no such kind of attention, or more than `MAX_LINKS` weights.
         AttnvizError: pandas is not installed.
         TypeError: `trace` is not a trace.
     """

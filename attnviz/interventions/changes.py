@@ -29,7 +29,7 @@ class _Pass:
         number = self._ran
         if number >= len(self._expected) or self._expected[number] is not module:
             raise ModelNotSupported(
-                f"{type(module).__name__} did not run in the order of the inspection. {_NOT_APPLIED}"
+                f"{type(module).__name__} did not run in the expected order. {_NOT_APPLIED}"
             )
         self._ran += 1
         return self._edits[number]
@@ -47,7 +47,7 @@ _pass: ContextVar[_Pass | None] = ContextVar("attnviz_pass", default=None)
 
 @contextmanager
 def applying(expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edits]]) -> Iterator[None]:
-    """Apply edits to the one forward pass that runs inside, in this thread only.
+    """Apply edits to the forward pass that runs inside this block, in this thread only.
 
     Args:
         expected: The modules that will request their edits, in order.

@@ -21,7 +21,7 @@ _PATTERN = re.compile(
     f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?(?: (?(4){_NUMBER}?)>{_NUMBER})?",
     re.ASCII,
 )  # group 4 is the row, which is required for a source key
-_MAX_QUOTED = 40  # characters of an unreadable edit that its error message repeats
+_MAX_QUOTED = 40  # characters of an invalid edit in its error message
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Edit:
 
     Redirect: set the weight of one key to 1 and all others to 0.
 
-    Move: add the weight of one key to another's; the row's sum does not change.
+    Move: add the weight of one key to the weight of another; the row's sum does not change.
 
     In text form, all numbers count from 1:
 
@@ -44,7 +44,7 @@ class Edit:
     - "encoder 2-1 9 2>7" moves the weight of the second token to the seventh.
 
     Several edits are applied in order, each to the result of the previous one: if two ablate or redirect the
-    same row, the last one wins.
+    same row, only the last has an effect.
 
     Attributes:
         kind, layer, head: The edited head.
@@ -67,9 +67,7 @@ class Edit:
     def __post_init__(self) -> None:
         numbers = (self.layer, self.head, self.query, self.source, self.target)
         if self.kind not in get_args(Kind) or any(number is not None and number < 0 for number in numbers):
-            raise InvalidEdit(
-                "The kind of an edit is encoder, decoder or cross, and its numbers count from 0."
-            )
+            raise InvalidEdit("An edit needs the kind encoder, decoder, cross or vision, and numbers from 0.")
         if self.source is not None and None in (self.query, self.target):
             raise InvalidEdit("An edit that moves a weight requires a row, a source key and a target key.")
         if self.kind == "decoder" and max(self.source or 0, self.target or 0) > (self.query or 0):
@@ -126,7 +124,7 @@ class HeadOutput:
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind) or min(self.layer, self.head, self.query or 0) < 0:
             raise InvalidEdit(
-                "The kind of a head output is encoder, decoder or cross, and its numbers count from 0."
+                "A head output needs the kind encoder, decoder, cross or vision, and numbers from 0."
             )
         vectors = np.array(self.vectors, dtype=np.float32)
         vectors.setflags(write=False)
@@ -181,7 +179,7 @@ def validate_edits(edits: Edits, source: int, target: int, *, at_most: bool = Fa
     Args:
         source: Number of the encoder's tokens.
         target: Number of the decoder's tokens; equal to `source` in a model with one stack.
-        at_most: The counts are upper bounds, because the text is not generated yet.
+        at_most: True if the counts are upper bounds, because the text is not generated yet.
 
     Raises:
         InvalidEdit: an edit is invalid; the message names the first one.

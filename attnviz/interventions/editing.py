@@ -66,9 +66,9 @@ def edited(model: Model, edits: Sequence[Edits]) -> Model:
 
 
 def copy_with_shared_tensors(model: AnyModule) -> AnyModule:
-    """Return a copy of a network in which modules can be replaced; it shares the tensors."""
+    """Return a copy of a network, in which modules can be replaced; the copy shares the tensors."""
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
-    return copy.deepcopy(model, shared)  # does not copy the objects in this table
+    return copy.deepcopy(model, shared)  # does not copy the tensors in this table
 
 
 class EditedAttention(nn.Module):
@@ -171,7 +171,7 @@ def replace_outputs(
             vectors, rows = torch.tensor(edit.vectors), changed[sentence, edit.head]
             if vectors.shape[1] != rows.shape[1]:
                 raise InvalidEdit(
-                    f"“{edit}” has vectors of {vectors.shape[1]} elements; this head's have {rows.shape[1]}."
+                    f"“{edit}” has vectors of {vectors.shape[1]} elements; this head needs {rows.shape[1]}."
                 )
             if edit.query is not None:
                 rows[edit.query : edit.query + 1] = vectors

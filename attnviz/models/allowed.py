@@ -15,7 +15,7 @@ from attnviz.models import catalogue
 SETTING = "ATTNVIZ_MODELS"
 """The environment variable with the operator's list: catalogue names, folders and Hugging Face ids.
 
-They are separated by commas; `name=` before one sets the name that users see. The default name of a folder is
+Separate them by commas; `name=` before a model sets the name that users see. The default name of a folder is
 its last part, which does not reveal its path. With `*` instead of a list, everyone may open any model.
 Without the variable, a server allows this only to users on the same machine.
 """
@@ -24,7 +24,7 @@ EVERYTHING = "*"
 """The variable's value that lets everyone open any model."""
 
 MAX_OPENED = 32
-"""The largest number of opened models in the list on the page; the oldest ones are removed first."""
+"""The maximum number of opened models in the list on the page; the oldest are removed first."""
 
 _NAME = re.compile(r"[^\W_][\w .@/+#-]{0,95}", re.ASCII)
 
@@ -34,7 +34,7 @@ _restriction: Callable[[], bool] | None = None
 
 
 def restrict(may_open: Callable[[], bool]) -> None:
-    """Set the function that decides who may open other models if the operator has not set it."""
+    """Set the function that decides who may open other models if `SETTING` is not set."""
     global _restriction  # noqa: PLW0603 - one server per process
     _restriction = may_open
 
@@ -59,8 +59,8 @@ def check(name: str) -> None:
     """Raise unless this user may use this model. This accesses neither files nor the network.
 
     Raises:
-        UnknownModel: the user may not. The message is the same for all other names, and reveals nothing about
-            this machine.
+        UnknownModel: the user may not use it. The message is the same for all other names, and reveals
+            nothing about this machine.
         WrongSetting: the operator's list is invalid.
     """
     if not may_open() and name not in _listed():
@@ -68,7 +68,7 @@ def check(name: str) -> None:
 
 
 def target(name: str) -> str:
-    """Return the model of a name on the operator's list; the name itself if there is no list.
+    """Return the model with this name on the operator's list; the name itself if there is no list.
 
     The names of the catalogue cannot be redefined, because the lessons use these models.
 
@@ -139,9 +139,7 @@ def _read(setting: str) -> Mapping[str, str]:
         if not equals:
             name, model = _default_name(part), part
         if not model or not _NAME.fullmatch(name):
-            raise WrongSetting(
-                f"Model {number} of {SETTING} is neither a name, a folder, an id, nor name=model."
-            )
+            raise WrongSetting(f"Model {number} of {SETTING} is not a name, a folder, an id or name=model.")
         if name in catalogue.names() and model != name:
             raise WrongSetting(f"{SETTING}: “{name}” is the name of a bundled model. Choose another name.")
         if name in listed:
@@ -150,7 +148,7 @@ def _read(setting: str) -> Mapping[str, str]:
             )
         listed[name] = model
     if not listed:
-        raise WrongSetting(f"{SETTING} has no model. Set it to * to allow every model.")
+        raise WrongSetting(f"{SETTING} lists no model. Set it to * to allow every model.")
     return listed
 
 

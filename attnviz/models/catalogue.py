@@ -21,7 +21,7 @@ from attnviz.trained.translator.variants import VARIANTS, Variant
 Engine = Literal["transformers", "scratch", "translator", "storyteller"]
 
 Expects = Literal["next", "masked"]
-"""The kind of token that a model predicts: the next one, or a masked one."""
+"""The kind of token that a model predicts: the next token, or a masked token."""
 
 FROM_SCRATCH = "minilm-scratch"
 """The bundled BERT, run by our own Transformer; the lessons show its steps."""
@@ -58,7 +58,7 @@ class Package:
         """The folder of the files, all of which are verified (once per process).
 
         Raises:
-            ModelFilesDamaged: one is missing, or differs from the published one.
+            ModelFilesDamaged: a file is missing, or differs from the published file.
         """
         spec = find_spec(self.name)
         if spec is None or not spec.submodule_search_locations:
@@ -78,7 +78,7 @@ class Trained:
     here.
 
     Attributes:
-        file: its path.
+        file: the path of the weights.
     """
 
     file: Path
@@ -89,7 +89,7 @@ class Folder:
     """A saved model: `config.json`, safetensors and a tokenizer, on this machine.
 
     Attributes:
-        folder: its path.
+        folder: the path of the folder.
         fingerprint: a digest of its files; see `folder.fingerprint`.
     """
 
@@ -99,7 +99,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Downloaded(Folder):
-    """A model of the Hugging Face hub with its files on this machine.
+    """A model of the Hugging Face hub whose files are on this machine.
 
     Attributes:
         repository: "owner/name".
@@ -112,7 +112,7 @@ class Downloaded(Folder):
 
 @dataclass(frozen=True)
 class Hub:
-    """A model on the Hugging Face hub without its weights on this machine.
+    """A model on the Hugging Face hub whose weights are not on this machine.
 
     Attributes:
         repository: "owner/name".
@@ -147,12 +147,12 @@ class Facts:
         heads, d_model, d_head: the sizes of every layer.
         token_limit: the maximum number of tokens, special tokens included.
         window: the number of tokens that a token may attend to, including itself; None: no limit.
-        expects: the kind of token that its head predicts: "next", "masked", or None.
+        expects: the kind of token that the model predicts: "next", "masked", or None for no predictions.
         grid: the numbers of rows and columns of an image's patches; None: not a vision model.
         special: the names of the tokens before an image's patches.
         images: True for a vision-language model.
         without_weights: (layer index, type) of the layers without attention weights.
-        part: the prefix of its weights' names in a file that also contains another model.
+        part: the prefix of the names of its weights, if the file also contains another model.
         may_read_pairs: True for a text encoder; with a suitable tokenizer it reads pairs of sentences.
     """
 
@@ -208,13 +208,13 @@ class Entry(Facts):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of attention it has."""
+        """The kinds of attention that the model has."""
         if not self.layers:
             return ("decoder",)
         return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
 
     def of_kind(self, kind: Kind) -> Entry:
-        """Return the entry of a one-stack model, with the kind of attention that its masks show."""
+        """Return the entry of a one-stack model with this kind of attention, which its masks determine."""
         if kind in self.kinds:
             return self
         return replace(self, layers=self.decoder_layers, decoder_layers=self.layers, window=None)
@@ -260,7 +260,7 @@ def _check(folder: Path, files: tuple[tuple[str, str], ...], requirement: str) -
             ) from error
         if found != published:
             raise ModelFilesDamaged(
-                f"The model file {name} of {requirement} differs from the published one: its SHA-256 begins "
+                f"The model file {name} of {requirement} differs from the published file: its SHA-256 begins "
                 f"with {found[:12]}, not {published[:12]}. {_reinstall_hint(requirement)}"
             )
 
@@ -285,7 +285,7 @@ MINILM_LEARNED = (
     "distilled from a larger model trained to fill in missing words (Wang et al. 2020), and then trained so "
     "that related texts, such as a question and its answer, have similar vectors"
 )
-"""A description of its training, for users; it is no longer a language model."""
+"""A description of MiniLM's training, for users; MiniLM is no longer a language model."""
 
 
 def _minilm(name: str, title: str, description: str, engine: Engine) -> Entry:
@@ -310,7 +310,7 @@ def _translator(name: str, variant: Variant) -> Entry:
     return Entry(
         name=name,
         title=f"Translator: {variant.title[0].lower()}{variant.title[1:]}",
-        description=f"A small English–French transformer of our own. {variant.description}",
+        description=f"A small English–French transformer, trained for attnviz. {variant.description}",
         engine="translator",
         family="attnviz",
         layers=2,
@@ -406,10 +406,10 @@ def names() -> tuple[str, ...]:
 
 
 def entry(name: str) -> Entry:
-    """Return the entry of that name.
+    """Return the entry with this name.
 
     Raises:
-        UnknownModel: there is none; the message suggests the closest name and lists all names.
+        UnknownModel: there is no such entry; the message suggests the closest name and lists all names.
     """
     found = _ENTRIES.get(name)
     if found is None:

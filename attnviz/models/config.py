@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 FILE = "config.json"
 
 IMAGE_PROCESSOR_FILES = ("processor_config.json", "preprocessor_config.json")
-"""The files with the image processor's settings; the first one is nested and takes precedence."""
+"""The files with the image processor's settings; in the first, which takes precedence, they are nested."""
 
 MAX_BYTES = 10_000_000
 """The maximum size of the files other than weights; label lists of 22,000 classes take 2 MB."""
 
 MAX_LAYERS = 10_000
 MAX_LABELS = 100_000
-"""The largest number of layers or labels in a config: transformers makes a list of each."""
+"""The maximum number of layers or labels in a config; transformers creates a list of that length."""
 
 ALWAYS_TOKENS = 1024
 MAX_ATTENTION_WEIGHTS = 2**28
-"""The largest layers × heads × tokens² for texts of more than `ALWAYS_TOKENS` tokens: 1.1 GB of weights.
+"""The maximum of layers × heads × tokens² for texts of more than `ALWAYS_TOKENS` tokens: 1.1 GB of weights.
 
 The limit is 1,365 tokens for a model with 12 × 12 heads, and 1,024 for one with 32 × 32 heads (4.3 GB).
 """
 
 MAX_TOKENS = 8192
-"""The largest number of tokens for which queries, keys and values are stored, without weights.
+"""The maximum number of tokens for which queries, keys and values are stored, without weights.
 
 They take at most a quarter of the memory limit (`limits.max_bytes`): 8,192 tokens of a GPT-2 take 0.9 GB.
 """
@@ -60,7 +60,7 @@ def read_json(file: Path, name: str) -> dict[str, Any]:
         name: the model's name, for messages.
 
     Raises:
-        ModelFilesDamaged: it cannot be read, is too large, or contains another type.
+        ModelFilesDamaged: the file cannot be read, is too large, or does not contain an object.
     """
     try:
         size = file.stat().st_size
@@ -145,7 +145,7 @@ def facts_of(
         name: the model's name, for messages.
         max_length: the tokenizer's own maximum number of tokens, if it has one.
         processor: the settings from `image_processor`, for a vision model.
-        bounded: limit the length of a text also by memory, not only by the model's positions.
+        bounded: whether memory limits the length of a text, in addition to the model's positions.
 
     Raises:
         ModelFilesDamaged: the config lacks a required value.
@@ -254,8 +254,8 @@ def _refuse_code(raw: dict[str, Any], name: str) -> None:
     classes = own if isinstance(own, dict) else {"AutoModel": own} if own else {}
     if any(str(auto).startswith(("AutoConfig", "AutoModel")) for auto in classes):
         raise ModelNotSupported(
-            f"{quoted(name)} needs Python code that comes with it (auto_map in its config), which attnviz "
-            "does not run. If transformers now supports its architecture, load it there with "
+            f"{quoted(name)} needs its own Python code (auto_map in its config), and attnviz runs no code "
+            "from models. If transformers now supports its architecture, load it there with "
             "trust_remote_code=False, save it with save_pretrained, and open that folder."
         )
 
@@ -268,7 +268,7 @@ def _check_size_limits(raw: Mapping[str, Any], name: str) -> None:
         maximum = MAX_LABELS if key == "num_labels" else MAX_LAYERS if "layer" in key else None
         if maximum is not None and isinstance(value, int) and value > maximum:
             raise ModelNotSupported(
-                f"{FILE} of {quoted(name)} has {value:,} as {key}; attnviz reads at most {maximum:,}."
+                f"{FILE} of {quoted(name)} has {key} = {value:,}; attnviz supports at most {maximum:,}."
             )
 
 
@@ -342,7 +342,7 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
 
 
 def tokens_with_weights(heads: int) -> int:
-    """Return the largest number of tokens for which weights are stored, for a total number of heads."""
+    """Return the maximum number of tokens for which weights are stored, given the total number of heads."""
     return max(ALWAYS_TOKENS, isqrt(MAX_ATTENTION_WEIGHTS // heads))
 
 
@@ -390,7 +390,7 @@ def _size(config: PreTrainedConfig, attribute: str, name: str) -> int:
     if isinstance(value, dict | list):
         raise ModelNotSupported(
             f"Models of the family {quoted(config.model_type)} are not supported: their configs have no "
-            f"{attribute}, or several of them."
+            f"{attribute}, or several values."
         )
     if type(value) is not int or value < 1:
         raise _invalid_value(attribute, name)

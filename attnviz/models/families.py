@@ -44,7 +44,7 @@ QUANTIZERS: Mapping[object, str] = {
 """The packages that transformers uses to read quantized weights, by `quant_method` of the config."""
 
 LOCAL = frozenset({"longformer", "led", "longt5", "big_bird"})
-"""Families with an encoder that computes only weights of nearby tokens."""
+"""Families with an encoder that computes weights only for nearby tokens."""
 
 ABLATION_ONLY = frozenset(
     {*("bloom", "codegen", "deberta", "deberta-v2", "falcon", "gpt_neo", "gptj", "mpnet", "mpt"), "roformer"}
@@ -101,7 +101,7 @@ TWO_TOWERS = frozenset({"clip", "siglip"})
 """Families of two models, `vision_model` and `text_model`, connected only after their last layers."""
 
 TEXT_TOWERS = frozenset({"clip_text_model", "siglip_text_model"})
-"""The `model_type` of their text models."""
+"""The `model_type` of the text models of `TWO_TOWERS`."""
 
 WITHOUT_AUTO: Mapping[str, str] = {"siglip_text_model": "SiglipTextModel"}
 """The classes of families that transformers' Auto classes do not load."""
@@ -114,8 +114,8 @@ NOTES: Mapping[str, str] = {
     "clip_vision_model": _TEXT_MODEL_NOTE.format("CLIPTextModel"),
     "siglip_vision_model": f"{_TEXT_MODEL_NOTE.format('SiglipTextModel')} After the last layer, a pooling "
     "head combines the patches with a learned query, which is not a token; this attention is not recorded.",
-    "siglip_text_model": "In training, its texts were padded to equal length without a mask. Here it "
-    "reads the text without padding.",
+    "siglip_text_model": "The model was trained on texts padded to equal length without a mask. Here, "
+    "the text is not padded.",
 }
 """Notes for users on some families."""
 _OTHER_INPUTS = ("vision_config", "audio_config")
@@ -136,7 +136,7 @@ def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
         if package is None or find_spec(package.replace("-", "_")) is None:
             needed = f"the package {package}, which is not installed" if package else "an unsupported package"
             return (
-                f"The weights of this model are quantized ({method}), which needs {needed}. Use the "
+                f"The weights of this model are quantized ({method}) and require {needed}. Use the "
                 "model without quantization."
             )
     reason = _reason_for(model_type, config)
@@ -144,15 +144,15 @@ def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
 
 
 def refuse_local(model_type: str) -> None:
-    """Raise for a family for which only weights can be recorded.
+    """Check that vectors, and not only weights, can be recorded for a family.
 
     Raises:
-        AttentionNotRead: the family is one of these.
+        AttentionNotRead: only the weights can be recorded.
     """
     if model_type in LOCAL and model_type != "big_bird":  # for short texts it computes all weights
         raise AttentionNotRead(
-            f"The encoder of a model of the family “{model_type}” computes only weights of nearby tokens, in "
-            "custom code."
+            f"The encoder of a model of the family “{model_type}” computes weights only for nearby tokens, "
+            "in custom code."
         )
 
 

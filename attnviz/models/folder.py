@@ -21,7 +21,7 @@ SETTINGS = (
     "generation_config.json",
     *config.IMAGE_PROCESSOR_FILES,
 )
-"""Optional files that are read, in addition to config, weights and tokenizer; no code is read."""
+"""Optional files that are read in addition to config, weights and tokenizer; none of them is code."""
 
 
 def entry(folder: Path, name: str, dtype: DType = "float32") -> Entry:
@@ -88,7 +88,7 @@ def _entry(folder: Path, name: str, digest: str, dtype: DType) -> Entry:
     files = {file.name for file in folder.iterdir() if file.is_file()}
     for file in sorted(files & {config.FILE, weights.FILE, weights.INDEX, *tokenizer.FILES, *SETTINGS}):
         _check_links(folder, file, name)
-    if weights.ADAPTER in files:  # transformers would load the model that it names
+    if weights.ADAPTER in files:  # transformers would load the model that the adapter names
         raise weights.without_weights({weights.ADAPTER}, name)
     if config.FILE not in files:
         raise ModelFilesDamaged(
@@ -109,7 +109,7 @@ def _entry(folder: Path, name: str, digest: str, dtype: DType) -> Entry:
 
 
 def _check_links(folder: Path, file: str, name: str) -> None:
-    """Raise unless a file is in the folder itself, or a link from it to the hub's cache."""
+    """Raise unless a file is in the folder, or is a link from the folder to the hub's cache."""
     own, target = folder.resolve(), (folder / file).resolve()
     cache = own.parent.parent / "blobs" if own.parent.name == "snapshots" else own
     if not (target.is_relative_to(own) or target.is_relative_to(cache)):

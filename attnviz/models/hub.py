@@ -31,7 +31,7 @@ class Listing:
 
     Attributes:
         commit: the commit of the repository.
-        facts: the contents of its config.
+        facts: the facts in its config.
         small, weights: (name, bytes) of the files to download; no others are downloaded.
         parameters: the number of parameters by dtype, from the headers of its weights.
         snapshot: the folder in the cache for all files; it already has some of `small`.
@@ -89,7 +89,7 @@ def entry(identifier: str, name: str, dtype: DType = "float32") -> Entry:
     found = folder.described(
         name, name, listing.facts, listing.parameters, dtype, Hub(repository, listing.commit, size)
     )
-    return replace(found, pairs=listing.facts.may_read_pairs)  # may be wrong: only its tokenizer shows this
+    return replace(found, pairs=listing.facts.may_read_pairs)  # may be wrong: it depends on the tokenizer
 
 
 def download(identifier: str, name: str, progress: Progress, dtype: DType = "float32") -> None:

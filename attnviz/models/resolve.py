@@ -20,7 +20,7 @@ _SETTING = re.compile(
 )
 _POSSIBLE = {
     "dtype": " or ".join(BYTES_PER_PARAMETER),
-    "device": "cpu, cuda, xpu or mps, or one of several, such as cuda:1",
+    "device": "cpu, cuda, xpu or mps, or a device with a number, such as cuda:1",
 }
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)  # file:, https://, but also C:\
@@ -35,7 +35,7 @@ BORROWED: dict[str, Entry] = {}
 
 
 def kind_of_name(name: str) -> KindOfName:
-    """Return the kind of a name. On disk, this checks only whether a folder exists."""
+    """Return the kind of a name. This reads no files; it only checks whether a folder exists."""
     if name in catalogue.names():
         return "catalogue"
     expanded = _expanded(name)
@@ -69,10 +69,10 @@ def target(name: str) -> Target:
 
 
 def with_settings(name: str, dtype: object = None, device: object = None) -> str:
-    """Return the name of the same model with this dtype and device; None: as in the name.
+    """Return a model's name with this dtype and device; None keeps the setting in the name.
 
     Raises:
-        AttnvizError: there is no such dtype or device, or the name has a different one.
+        AttnvizError: there is no such dtype or device, or the name has a different setting.
     """
     if dtype is None and device is None:
         return name
@@ -168,9 +168,8 @@ def _is_path_like(name: str) -> bool:
 
 def _unknown(name: str) -> str:
     if _URL.match(name):
-        hint = (
-            f" Perhaps {clean_name(name)}?" if _HUB_PAGE.fullmatch(name) and clean_name(name) != name else ""
-        )
+        suggestion = clean_name(name)
+        hint = f" Did you mean {suggestion}?" if _HUB_PAGE.fullmatch(name) and suggestion != name else ""
         return f"{quoted(name)} is a URL. Enter only the model's id: owner/name.{hint}"
     return (
         f"{catalogue.unknown_message(name)} Open other models by folder (./my-model) or by Hugging "

@@ -37,7 +37,7 @@ FILES = (
 PICTURE_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 """The supported image formats."""
 
-_MAX_TOKENIZERS = 8  # in memory: one with a large vocabulary takes about 100 MB
+_MAX_TOKENIZERS = 8  # in memory; a tokenizer with a large vocabulary takes about 100 MB
 _MASKS = ("[MASK]", "<mask>")  # the mask tokens of the BERT and RoBERTa families
 _CONTEXT = 8  # preceding tokens that determine whether a token begins with a space
 
@@ -77,13 +77,13 @@ def empty_text_error(where: str = "here") -> EmptyText:
 
 
 class TextTokenizer:
-    """A model's tokenizer, with the checks that a user's text needs.
+    """A model's tokenizer, with checks of users' texts.
 
     It uses the `tokenizers` library, or a Python tokenizer with the same methods; any number of threads may
     share it.
 
     Args:
-        tokenizer: the inner tokenizer, not shared, or one in a separate process.
+        tokenizer: the inner tokenizer, for this object only, or a tokenizer in a separate process.
         types: the number of segment types in the model's config, if any.
         mask: the spelling of the mask token, if known.
     """
@@ -135,7 +135,7 @@ class TextTokenizer:
 
         A typed special token ("[MASK]", "</s>") is part of the text and has a span. Spans always exclude the
         space around a word; tokens that are parts of one character have the same span. Words end at white
-        space, at punctuation, and where the tokenizer splits them; their numbers continue in the second
+        space, at punctuation, and where the tokenizer splits them; word numbers continue in the second
         sentence.
 
         A special token that the tokenizer added belongs to the sentence before it, or to the first sentence
@@ -259,7 +259,7 @@ class TextTokenizer:
 
 
 def tokenizer_of(entry: catalogue.Entry) -> TextTokenizer:
-    """Return the tokenizer of a model with local files, cached until they change.
+    """Return the tokenizer of a model with local files, cached until these files change.
 
     Raises:
         ModelFilesDamaged, ModelNotSupported: as for `in_folder`.
@@ -275,10 +275,10 @@ def _cached(folder: Path, token_limit: int, fingerprint: str, *, guarded: bool) 
 
 
 def guarded_in_folder(folder: Path, token_limit: int) -> TextTokenizer:
-    """Return the tokenizer of untrusted files, in a process with limits.
+    """Return a tokenizer that opens untrusted files in a separate process with limits.
 
     Raises:
-        ModelFilesDamaged, ModelNotSupported: as for `in_folder`, or it needs too much time or memory.
+        ModelFilesDamaged, ModelNotSupported: as for `in_folder`, or opening takes too much time or memory.
     """
     remote = RemoteTokenizer(folder, token_limit)
     return TextTokenizer(remote, token_limit, remote.types, remote.mask)
@@ -291,7 +291,7 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
 
     Raises:
         ModelFilesDamaged: the files are missing or cannot be read.
-        ModelNotSupported: the tokenizer has no offsets.
+        ModelNotSupported: transformers cannot build a tokenizer from the files.
     """
     settings = _settings(folder, _SETTINGS)
     config = _settings(folder, "config.json")
@@ -307,7 +307,7 @@ def in_folder(folder: Path, token_limit: int) -> TextTokenizer:
 
 
 def _switches_languages(settings: dict[str, Any]) -> bool:
-    """Return whether the tokenizer treats sources and targets differently, as those of NLLB and mBART do."""
+    """Return whether the tokenizer treats sources and targets differently, as in NLLB and mBART."""
     with gate:
         import transformers
 
@@ -356,7 +356,7 @@ class _IdTokenizer(TextTokenizer):
 def special_ids(tokenizer: Tokenizer | WrappedTokenizer | RemoteTokenizer) -> frozenset[int]:
     """Disable truncation and padding, and return the ids of the special tokens.
 
-    Published files may truncate and pad for training batches; attnviz must not truncate a text silently.
+    Published tokenizers may truncate and pad for training batches; attnviz must not truncate a text silently.
     """
     if isinstance(tokenizer, RemoteTokenizer):
         return frozenset(tokenizer.special)
@@ -382,7 +382,7 @@ def check_files(files: Iterable[str], folder: Path, name: str) -> None:
         folder: the folder of the tokenizer's settings, if it has any.
 
     Raises:
-        ModelFilesDamaged: there is none.
+        ModelFilesDamaged: there is no tokenizer.
     """
     if not set(files) & set(FILES) and _settings(folder, _SETTINGS).get("tokenizer_class") not in _NO_FILES:
         raise ModelFilesDamaged(
@@ -392,7 +392,7 @@ def check_files(files: Iterable[str], folder: Path, name: str) -> None:
 
 
 def patch_tokens(grid: tuple[int, int], special: Sequence[str]) -> tuple[Token, ...]:
-    """Return special tokens and then patches row by row, "row,column" from 1 (Dosovitskiy et al. 2021, 3.1).
+    """Return special tokens, then patches row by row as "row,column" from 1 (Dosovitskiy et al. 2021, 3.1).
 
     They are the same for every image and have no characters: `start` and `end` are 0.
 
@@ -448,7 +448,7 @@ def _built_by_transformers(folder: Path) -> Any:
 
 
 def _settings(folder: Path, name: str) -> dict[str, Any]:
-    """Return the object in one of the model's JSON files; empty if it is missing or damaged."""
+    """Return the object in one of the model's JSON files; empty if the file is missing or damaged."""
     try:
         found = json.loads((folder / name).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -489,7 +489,7 @@ def _with_combining_marks(text: str, end: int, limit: int) -> int:
 def _numbered(
     texts: tuple[str, ...], tokens: Sequence[Token], before: Sequence[Token] = ()
 ) -> tuple[Token, ...]:
-    """Return the tokens with word numbers that continue those of the tokens before.
+    """Return the tokens with new word numbers, which continue the numbers in `before`.
 
     Some tokenizers do not split a text into words, and return the same word number for all tokens.
     """

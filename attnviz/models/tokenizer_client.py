@@ -34,7 +34,7 @@ class _Ended(Exception):
 
 
 class Client:
-    """The process for one folder, which is restarted by the next request after it has ended.
+    """The process for the tokenizer of one folder; if it has ended, the next request restarts it.
 
     Attributes:
         described: the result of `TextTokenizer.described`.
@@ -73,7 +73,7 @@ class Client:
         return result[0]
 
     def _start(self) -> list[Any]:
-        """Start the process and let it open the tokenizer."""
+        """Start the process and open the tokenizer in it."""
         command = [sys.executable, "-c", _COMMAND, json.dumps(sys.path)]
         # Rust's messages on stderr may quote the text when memory is short.
         self._process = subprocess.Popen(  # noqa: S603 - our own code
@@ -135,7 +135,7 @@ class Client:
 
 
 class RemoteTokenizer:
-    """A tokenizer in a separate process, with the methods that `TextTokenizer` needs.
+    """A tokenizer in a separate process, with the methods that `TextTokenizer` calls.
 
     Attributes:
         special: the ids of the special tokens.

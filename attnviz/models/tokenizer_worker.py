@@ -1,9 +1,9 @@
 """A process that opens the tokenizer of one folder and applies it to texts, within limits.
 
 `tokenizer.json` is effectively a program: a chain of `Replace` normalizers can expand one letter to any
-length, when it reads a text or even when it is opened. `tokenizer_client` starts this process and exchanges
-JSON lines with it: a request is [method, *arguments], an answer ["done", result] or ["failed", error,
-message].
+length, when a text is tokenized or even when the file is opened. `tokenizer_client` starts this process and
+exchanges JSON lines with it: a request is [method, *arguments], an answer is ["done", result] or ["failed",
+error, message].
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> None:
     """Serve requests from standard input until it is closed."""
     folder, token_limit = Path(sys.argv[1]), int(sys.argv[2])
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # keeps the output of libraries apart from answers
+    os.dup2(2, 1)  # keeps the output of libraries out of the answers
 
     def answer(*message: object) -> None:
         print(json.dumps(message), file=answers, flush=True)

@@ -19,10 +19,10 @@ ADAPTER = "adapter_config.json"
 """The config file of an adapter: weights that only change another model."""
 
 MAX_TENSORS = 20_000
-"""The largest number of tensors in one file; thousands of names take seconds to read."""
+"""The maximum number of tensors in one file; reading thousands of names takes seconds."""
 
 MAX_HEADER_BYTES = 10_000_000
-"""The largest size of a file's header, the list of its tensors."""
+"""The maximum size of a file's header, the list of its tensors."""
 
 _PART = re.compile(r"\w[\w.-]*\.safetensors", re.ASCII)
 
@@ -100,7 +100,7 @@ def too_many_tensors(name: str) -> ModelNotSupported:
     Args:
         name: the file's name, for the message.
     """
-    return ModelNotSupported(f"{name} lists too many tensors: attnviz reads up to {MAX_TENSORS:,} per file.")
+    return ModelNotSupported(f"{name} lists too many tensors: the maximum is {MAX_TENSORS:,} per file.")
 
 
 def weight_files(files: Iterable[str], folder: Path, name: str) -> tuple[str, ...]:
@@ -141,13 +141,13 @@ def without_weights(files: Iterable[str], name: str) -> ModelFilesDamaged | Mode
     """
     if ADAPTER in files:
         return ModelNotSupported(
-            f"{quoted(name)} is an adapter, which changes another model. Merge the two (merge_and_unload in "
-            "peft), save the result, and open it."
+            f"{quoted(name)} is an adapter, which changes another model. Merge it into that model "
+            "(merge_and_unload in peft), save the result, and open it."
         )
     if {Path(file).suffix.lower() for file in files} & {".bin", ".pt", ".pth", ".pkl", ".ckpt"}:
         return ModelNotSupported(
             f"The weights of {quoted(name)} are a pickle, which can run any code when it is read, so attnviz "
-            f"does not read it. Look for a version with {FILE}. Or, if you trust this one, convert it in "
+            f"does not read it. Look for a version with {FILE}. Or, if you trust this model, convert it in "
             f"Python, from the old folder or id to a new folder: {_CONVERT}"
         )
     return ModelFilesDamaged(

@@ -24,7 +24,7 @@ _MARKERS = ("##", "@@", "</w>", *SPACES)
 
 _NO_LANGUAGE = (
     "This tokenizer has no target language, so the target would begin with the code of the source language. "
-    'Set it: tokenizer.tgt_lang = "…".'
+    'Set the target language: tokenizer.tgt_lang = "…".'
 )
 
 
@@ -173,8 +173,8 @@ def spans_of_steps(steps: Sequence[str]) -> list[Span]:
     """Return the span of each token in the text of all tokens.
 
     Args:
-        steps: the text after each token. Bytes of an incomplete character are replacement characters;
-            when it is complete, all its tokens have its span.
+        steps: the decoded text up to each token. Bytes of an incomplete character are replacement characters;
+            once the character is complete, its span belongs to all its tokens.
     """
     spans: list[Span] = []
     incomplete: list[int] = []  # tokens with an incomplete last character

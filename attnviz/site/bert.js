@@ -78,7 +78,7 @@ function attend({ weights, query, key, value }, layer, heads, count, size, allow
   return outputs;
 }
 
-/** Returns x · Wᵀ + b, [token, row]. Two rows by four tokens at a time, so that eight sums stay in registers. */
+/** Returns x · Wᵀ + b, [token, row]. Computes two rows for four tokens at a time: eight sums stay in registers. */
 function linear(x, count, { rows, columns, values, scales }, bias) {
   const y = new Float32Array(count * rows);
   for (let row = 0; row < rows; row += 2) {

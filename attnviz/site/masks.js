@@ -5,14 +5,14 @@ import { find, Model, Site } from "./site.js";
 const BY_HAND = "by hand";
 
 export class Masks extends Site {
-  /** Returns the labels of the weights without and with the mask, from the lesson, and of their difference. */
+  /** Returns labels for the weights without and with the mask, and for their difference. */
   get titles() {
     const labels = this.opening?.labels;
     return this.facts.traces.map((_, at) => [labels?.before, labels?.masked, "difference"][at]);
   }
 
   get changeLabel() {
-    return "with the mask minus without";
+    return "with the mask minus without it";
   }
 
   runLabel(at) {
@@ -29,7 +29,7 @@ export class Masks extends Site {
     const row = (query - 1) * tokens.length;
     cells[row + key - 1] = 1 - cells[row + key - 1];
     if (cells.slice(row, row + tokens.length).some(Boolean)) this.read(cells.join(""));
-    else this.model.showStatus(`Not computed: every key would be masked for ${tokens[query - 1].text}.`, true);
+    else this.model.showStatus(`Every key of ${tokens[query - 1].text} would be masked. Leave at least one key unmasked.`, true);
   }
 
   show(runs) {

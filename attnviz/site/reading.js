@@ -88,7 +88,7 @@ function traceOf(run, sizes, add) {
       left: hides ? add(parts.left) : null,
       facts: facts(parts.weights, hides ? parts.left : null, sizes, tokens).map((fact) => `on average ${fact}`),
       explanation: hides
-        ? "without [CLS] and [SEP]; each row rescaled to sum to 100 %; faint, with *: more than 90 % of the row went to [CLS] and [SEP]"
+        ? "without [CLS] and [SEP]; each row rescaled to sum to 100 %; faint, with *: more than 90 % of the row’s weight is on [CLS] and [SEP]"
         : "nothing hidden, merged or rescaled",
       hidden: hides ? "[CLS] and [SEP]" : "",
     };
@@ -96,7 +96,7 @@ function traceOf(run, sizes, add) {
   return traceObject(run.text, count, sizes, weights, { plain: tokenView("plain"), hidden: tokenView("hidden") });
 }
 
-/** Returns the difference of two texts: the second one's weights minus the first one's. */
+/** Returns the data of a difference: the weights for the second text minus the weights for the first. */
 function change(runs, [first, second], sizes, add) {
   const count = runs[0].tokens.length;
   const tokens = runs[0].tokens.map((_, at) => {
@@ -231,7 +231,7 @@ function largestMoves(differences, size, tokens) {
  * Computes one weight step by step, as in analysis/arithmetic.py.
  * @param {Run} run
  * @param {Sizes & { layer: number, head: number, query: number, key: number, hide: boolean }} chosen layer and head
- *   from 1, tokens from 0; `hide` to rescale without special tokens
+ *   from 1, tokens from 0; `hide`: whether rows are rescaled without special tokens
  */
 export function weightSteps(run, { heads, layer, head, query, key, hide }) {
   const count = run.tokens.length;

@@ -47,7 +47,7 @@ export class Site extends Report {
     super.build();
     this.title.parentElement.remove();
     const copy = element("div", { class: "copy-link" });
-    copyLink.mount(copy.attachShadow({ mode: "open" })).receive({ query: "", always: [], never: [], others: "" });
+    copyLink.mount(copy.attachShadow({ mode: "open" })).receive({ query: "", always: [], never: [], shared_url: "" });
     this.meaning.replaceWith(this.about, copy);
     const atlas = this.widgets.atlas;
     const files = saveButtons((ending) => savePicture(atlas, ending));
@@ -63,8 +63,8 @@ export class Site extends Report {
     const texts = [
       "Each line or cell is a weight. In each head, the weights of a token sum to 100 %. Increases are solid and amber, " +
         "decreases dashed and blue.",
-      "The model runs in this browser; your sentences do not leave it. The model is stored as 16-bit integers, so a weight " +
-        "differs by up to 0.05 percentage points from the model’s own in float32 (largest difference in 200 sentences).",
+      "The model runs in this browser; your sentences do not leave it. Its parameters are stored as 16-bit integers, so a " +
+        "weight differs by up to 0.05 percentage points from the float32 model (largest difference in 200 sentences).",
     ];
     return texts.map((text) => element("p", { text }));
   }

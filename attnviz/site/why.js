@@ -4,7 +4,7 @@ import { element, table, tr } from "../widgets/dom.js";
 import { fixed, inBrackets, percent, total as sum } from "../widgets/numbers.js";
 
 const NUM_PRODUCTS = 5; // listed products
-const NUM_KEYS = 8; // listed keys of the softmax, besides the chosen one
+const NUM_KEYS = 8; // listed keys of the softmax, besides the chosen key
 const DIGITS = 3;
 const SHARE_DIGITS = 4; // decimals of exponentials and their sum
 

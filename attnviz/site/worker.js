@@ -60,7 +60,7 @@ export class Model {
     );
   }
 
-  /** Returns one file of embeddings: those of adjacent tokens in the vocabulary. */
+  /** Returns one file of embeddings, for consecutive tokens of the vocabulary. */
   shard(number) {
     const { shard_rows: size, vocabulary, width } = this.manifest;
     if (!this.shards.has(number)) {

@@ -32,12 +32,12 @@ def known_words(
         text: The text.
         split: Splits a text into words.
         vocabulary: Vocabulary of the model.
-        limit: The model's maximum number of tokens, one more than the maximum number of words.
+        limit: The model's maximum number of tokens: the words and [START] or [END].
 
     Raises:
         EmptyText: there are no words.
         UnreadableText: the text has half of a surrogate pair.
-        TextTooLong: there are more tokens than `limit`, or more than `readable.MAX_CHARACTERS` characters.
+        TextTooLong: there are more than `limit` tokens, or more than `readable.MAX_CHARACTERS` characters.
         UnknownWords: some words are not in the vocabulary; the error lists all of them.
     """
     readable.check(text)

@@ -40,13 +40,13 @@ def train_with_snapshots(variant: str, seed: int, steps: int) -> Iterator[int | 
 
 
 def snapshot_steps(steps: int) -> tuple[int, ...]:
-    """Return the steps at which a snapshot is taken, which are closer together at the beginning."""
+    """Return the steps at which snapshots are taken; they are closer together at the beginning."""
     early = (0, 25, 50, 75, 100, 150, 200)
     return tuple(sorted({step for step in (*early, *range(200, steps, 100)) if step < steps} | {steps}))
 
 
 def main(variant: str, seed: int, steps: int) -> None:
-    """Train and print steps and snapshots."""
+    """Train a model, and print its steps and snapshots."""
     threading.Thread(target=_exit_at_end_of_input, daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(_NICENESS)

@@ -39,13 +39,13 @@ def train(
     schedule: Callable[[int], float],
     max_gradient: float | None = None,
 ) -> Iterator[Progress[Network]]:
-    """Train a model, one step each time the next progress is requested.
+    """Train a model; yield its progress after each step.
 
     Args:
         losses: Yields the model's loss on each batch.
         optimizers: Optimizers of disjoint parameters, with their maximum learning rates.
         steps: Number of batches.
-        schedule: Returns the factor of the learning rates at a step; steps count from 1.
+        schedule: Returns the factor of the learning rates at a step, counted from 1.
         max_gradient: Maximum L2 norm of the gradient; None for no clipping.
     """
     groups = [group for optimizer in optimizers for group in optimizer.param_groups]
@@ -70,10 +70,10 @@ def train_and_evaluate(
     evaluate: Callable[[Network, int], Result],
     at: Collection[int],
 ) -> Iterator[int | Result]:
-    """Run a training and evaluate the model at some steps.
+    """Train a model, and evaluate it at some steps.
 
     Args:
-        training: The training run.
+        training: Yields the progress after each step.
         untrained: The model before the first step.
         evaluate: Evaluates the model after a number of steps, without changing it.
         at: Steps at which to evaluate; 0 is before the first step.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 PAD, START, END = "[PAD]", "[START]", "[END]"
 
 _MAX_SUGGESTIONS = 3
-_MIN_SIMILARITY = 0.75  # of a suggestion, from 0 to 1
+_MIN_SIMILARITY = 0.75  # of a suggestion to the unknown word, from 0 to 1
 _MIN_LETTERS, _MAX_LETTERS = 4, 20  # shorter and longer words have no suggestions
 
 
@@ -42,7 +42,7 @@ class Vocabulary:
         return self._by_lower_case.get(unicodedata.normalize("NFC", word.lower()))
 
     def nearest(self, word: str) -> list[str]:
-        """Return similar words that an unknown word may be a misspelling of, most similar first."""
+        """Return the known words with the most similar spelling, as suggestions for an unknown word."""
         if not _MIN_LETTERS <= len(word) <= _MAX_LETTERS:
             return []
         wanted, known = unicodedata.normalize("NFC", word.lower()), self._by_lower_case

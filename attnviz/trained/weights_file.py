@@ -23,7 +23,7 @@ def write(file: Path, network: nn.Module, header: Mapping[str, object]) -> None:
         header: Metadata, including the arguments of `build` in `read`.
     """
     tensors = {name: tensor.half() for name, tensor in network.state_dict().items()}
-    # A single metadata entry, because safetensors writes several in random order.
+    # A single metadata entry, because safetensors writes several entries in random order.
     file.write_bytes(save(tensors, {"attnviz": json.dumps(header, sort_keys=True)}))
 
 

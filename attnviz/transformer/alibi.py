@@ -8,8 +8,8 @@ from torch import Tensor
 def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
     """Return each head's slope m: 2^(−8h / H) for h = 1 … H (Press et al. 2022, §3).
 
-    If H is not a power of two, the first heads have the slopes of the next lower power P, and the others have
-    every second slope of 2P, starting with the first, as in the authors' code.
+    If H is not a power of two, the first P heads (P is the next lower power) have the slopes for P heads;
+    the other heads have every second slope for 2P heads, starting with the first, as in the authors' code.
 
     Args:
         n_heads: H, at least 1.

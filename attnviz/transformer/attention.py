@@ -44,7 +44,7 @@ def scaled_dot_product_attention(
         scale: Factor of the dot products; None for 1 / √d_head.
 
     Raises:
-        InvalidMask: the mask has the wrong size, or a row without an unmasked key.
+        InvalidMask: the mask has the wrong size, or masks all keys of a query.
     """
     if scale is None:
         scale = query.shape[-1] ** -0.5

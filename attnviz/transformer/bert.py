@@ -1,4 +1,4 @@
-"""BERT, built from the modules of this folder, with its published weights."""
+"""BERT with published weights, built from the modules of this folder."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -59,7 +59,7 @@ class Bert(nn.Module):
     """The paper's encoder with learned positions, segments, and GELU instead of ReLU (Devlin et al. 2019).
 
     Args:
-        config: Sizes, with the names of a published `config.json`.
+        config: Sizes, named as in a published `config.json`.
     """
 
     def __init__(self, config: BertConfig) -> None:
@@ -80,7 +80,7 @@ class Bert(nn.Module):
     def from_folder(cls, folder: Path) -> "Bert":
         """Load a published BERT from its `config.json` and `model.safetensors`."""
         tensors = load_file(folder / "model.safetensors")
-        # On "meta" the parameters have shapes but no data, which the file provides.
+        # On "meta", the parameters have shapes but no data; the data is read from the file.
         with torch.device("meta"):
             bert = cls(read_config(folder))
         ours = {name: tensors[published_name(name)] for name, _ in bert.named_parameters()}
@@ -93,7 +93,7 @@ class Bert(nn.Module):
         mask: Bool[Tensor, "token token"] | None = None,
         segment_ids: Int[Tensor, " token"] | None = None,
     ) -> BertSteps:
-        """Run one pass over one text.
+        """Run one forward pass over one text.
 
         Args:
             token_ids: Token ids, including [CLS] and [SEP].
@@ -103,7 +103,7 @@ class Bert(nn.Module):
         Raises:
             EmptyText: there are no tokens.
             TextTooLong: there are more tokens than learned positions.
-            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
+            InvalidMask: the mask has the wrong size, or masks all keys of a query.
         """
         if not len(token_ids):
             raise EmptyText("The text has no tokens. Enter at least one word.")

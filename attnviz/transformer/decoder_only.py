@@ -52,7 +52,7 @@ class PreNormLayer(nn.Module):
         """Run one layer; `past` as in `MultiHeadAttention`.
 
         Raises:
-            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
+            InvalidMask: the mask has the wrong size, or masks all keys of a query.
         """
         normed = self.attention_norm(tokens)
         return self.after_attention(tokens, normed, self.attention(normed, normed, mask, past))
@@ -63,7 +63,7 @@ class PreNormLayer(nn.Module):
         normed: Float[Tensor, "*batch token d_model"],
         attention: MultiHeadSteps,
     ) -> PreNormLayerSteps:
-        """Run the rest of the layer: the residual sum, and the feed-forward network, if any."""
+        """Run the layer after its attention: the residual sum, and the feed-forward network, if any."""
         attended = tokens + attention.output
         if self.feed_forward_norm is None or self.feed_forward is None:
             return PreNormLayerSteps(normed, attention, attended, None, None, attended)
@@ -74,7 +74,7 @@ class PreNormLayer(nn.Module):
 
 
 class DecoderOnlySteps(NamedTuple):
-    """All steps from the embeddings to the logits of the next token; `output` is the last norm's output."""
+    """All steps from the embeddings to the logits of the next token; `output` is normalized."""
 
     words: Float[Tensor, "*batch token d_model"]
     layers: tuple[PreNormLayerSteps, ...]
@@ -101,7 +101,7 @@ class DecoderOnly(nn.Module):
     def forward(
         self, token_ids: Int[Tensor, "*batch token"], past: DecoderOnlySteps | None = None
     ) -> DecoderOnlySteps:
-        """Run one causal pass; `past` as in `read`."""
+        """Run one forward pass with a causal mask; `past` as in `read`."""
         return self.read(self.table(token_ids), past=past)
 
     def read(
@@ -110,14 +110,14 @@ class DecoderOnly(nn.Module):
         mask: Bool[Tensor, "*#batch token key"] | None = None,
         past: DecoderOnlySteps | None = None,
     ) -> DecoderOnlySteps:
-        """Run one pass over embeddings.
+        """Run one forward pass over embeddings.
 
         Args:
             mask: True where a query may attend to a key; None for a causal mask.
             past: The pass over the preceding tokens, whose keys and values are reused.
 
         Raises:
-            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
+            InvalidMask: the mask has the wrong size, or masks all keys of a query.
         """
         if mask is None:
             first = 0 if past is None else past.layers[0].attention.key.shape[-2]

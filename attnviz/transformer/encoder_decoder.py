@@ -59,7 +59,7 @@ class EncoderDecoderSteps(NamedTuple):
 
     @property
     def probabilities(self) -> Float[Tensor, "*batch target vocabulary"]:
-        """The probability that each word comes next, after each target token."""
+        """The probabilities of the next word after each target token."""
         return self.logits.softmax(dim=-1)
 
 
@@ -106,14 +106,14 @@ class EncoderDecoder(nn.Module):
         source_mask: Bool[Tensor, "*#batch source source"] | None = None,
         cross_mask: Bool[Tensor, "*#batch target source"] | None = None,
     ) -> EncoderDecoderSteps:
-        """Run one pass over both texts; target tokens do not attend to later ones.
+        """Run one forward pass over both texts; the target's self-attention has a causal mask.
 
         Args:
             source_mask: Mask of the source's self-attention; None masks nothing.
             cross_mask: Mask of the cross-attention; None masks nothing.
 
         Raises:
-            InvalidMask: a mask has the wrong size, or a row without an unmasked key.
+            InvalidMask: a mask has the wrong size, or masks all keys of a query.
         """
         source = self.source_embedding(source_ids)
         encoder = self.encoder(source.output, source_mask)

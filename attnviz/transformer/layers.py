@@ -61,7 +61,7 @@ class EncoderLayer(nn.Module):
         """Run one layer; without a mask, every token attends to all tokens.
 
         Raises:
-            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
+            InvalidMask: the mask has the wrong size, or masks all keys of a query.
         """
         attention = self.attention(tokens, tokens, mask)
         attended = self.attention_add_norm(tokens, attention.output)
@@ -118,7 +118,7 @@ class DecoderLayer(nn.Module):
             cross_mask: Mask of the cross-attention; None masks nothing.
 
         Raises:
-            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
+            InvalidMask: the mask has the wrong size, or masks all keys of a query.
         """
         mask = causal_mask(target.shape[-2]).to(target.device)
         attention = self.attention(target, target, mask)
@@ -131,7 +131,7 @@ class DecoderLayer(nn.Module):
 
 
 class EncoderSteps(NamedTuple):
-    """The steps of every layer, and the hidden states before the first layer and after each."""
+    """The steps of every layer, and the hidden states before the first layer and after every layer."""
 
     layers: tuple[EncoderLayerSteps, ...]
     hidden_states: tuple[Float[Tensor, "*batch token d_model"], ...]
@@ -143,7 +143,7 @@ class EncoderSteps(NamedTuple):
 
 
 class DecoderSteps(NamedTuple):
-    """The steps of every decoder layer, and the hidden states before the first layer and after each."""
+    """The steps of every layer, and the hidden states before the first layer and after every layer."""
 
     layers: tuple[DecoderLayerSteps, ...]
     hidden_states: tuple[Float[Tensor, "*batch target d_model"], ...]

@@ -51,7 +51,7 @@ def check_no_empty_rows(mask: Bool[Tensor, "*batch query key"]) -> None:
     """Check that every query has an unmasked key: the softmax of an empty row is undefined.
 
     Raises:
-        InvalidMask: all keys of a query are masked; the message names the first one, from 1.
+        InvalidMask: all keys of a query are masked; the message names the first such query, from 1.
     """
     empty = (~mask.any(dim=-1)).nonzero()
     if len(empty):

@@ -1,4 +1,4 @@
-"""Multi-head attention: several attentions in parallel, each with its own projections."""
+"""Multi-head attention: several heads in parallel, each with its own projections."""
 
 from typing import NamedTuple
 
@@ -61,7 +61,7 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "*#batch query key"] | None = None,
         past: MultiHeadSteps | None = None,
     ) -> MultiHeadSteps:
-        """Let `query_tokens` attend to `key_tokens`; for self-attention, both are the same.
+        """Compute the attention from `query_tokens` to `key_tokens`; in self-attention, both are the same.
 
         Args:
             mask: True where a query may attend to a key; None masks nothing.
@@ -69,7 +69,7 @@ class MultiHeadAttention(nn.Module):
                 The mask has a column for each old and new key.
 
         Raises:
-            InvalidMask: the mask has the wrong size, or a row without an unmasked key.
+            InvalidMask: the mask has the wrong size, or masks all keys of a query.
         """
         query = split_heads(self.to_query(query_tokens), self.n_heads)
         key = split_heads(self.to_key(key_tokens), self.n_heads)

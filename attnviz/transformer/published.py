@@ -23,7 +23,7 @@ PUBLISHED_NAMES = (
 
 @dataclass(frozen=True, kw_only=True)
 class BertConfig:
-    """The sizes of a BERT, with the names of its `config.json`.
+    """The sizes of a BERT, named as in its `config.json`.
 
     Attributes:
         vocab_size: Vocabulary size.
@@ -52,7 +52,7 @@ def read_config(folder: Path) -> BertConfig:
 
 
 def published_name(name: str) -> str:
-    """Return the published name of our parameter `name`."""
+    """Return the published name of a parameter of `Bert`."""
     for ours, theirs in PUBLISHED_NAMES:
         name = name.replace(ours, theirs)
     return name

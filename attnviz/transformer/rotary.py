@@ -11,7 +11,7 @@ BASE = 10_000.0
 def rotary_frequencies(d_head: int, base: float = BASE) -> Float[Tensor, " pair"]:
     """Return the rotation of each pair of numbers per position, in radians: θᵢ = base^(−2i / d_head).
 
-    They are the frequencies of `sinusoidal`; the first pair has the highest.
+    They are the frequencies of `sinusoidal`; the first pair has the highest frequency.
 
     Args:
         d_head: Size of a query or key; adjacent numbers form a pair.
@@ -36,8 +36,8 @@ def rotate(
     x'₂ᵢ   = x₂ᵢ cos mθᵢ − x₂ᵢ₊₁ sin mθᵢ
     x'₂ᵢ₊₁ = x₂ᵢ sin mθᵢ + x₂ᵢ₊₁ cos mθᵢ
 
-    Rotations preserve norms. The dot product of the rotated vectors q at m and k at n equals that of q with k
-    rotated by n − m: it depends only on the distance.
+    Rotations preserve norms. The dot product of a query at position m and a key at position n depends on the
+    positions only through n − m.
 
     Args:
         vectors: Queries or keys after projection; values are not rotated.
@@ -47,7 +47,7 @@ def rotate(
     Raises:
         ValueError: d_head is odd.
     """
-    # In float32 the angles of distant positions would be wrong in the fourth decimal.
+    # In float32, the angles of distant positions would be wrong in the fourth decimal.
     angles = positions.to(torch.float64).unsqueeze(-1) * rotary_frequencies(vectors.shape[-1], base)
     cosine, sine = angles.cos().to(vectors.dtype), angles.sin().to(vectors.dtype)
     first, second = vectors[..., 0::2], vectors[..., 1::2]

@@ -33,7 +33,7 @@ def packed(key: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any
     Args:
         key: Name of this set of arrays; the browser keeps the two latest sets with the same name.
         arrays: Arrays by name: uint8 or float32, of any shape.
-        facts: JSON values that describe the arrays to the widgets.
+        facts: Metadata of the arrays for the widgets, as JSON values.
 
     Raises:
         TypeError: an array is neither uint8 nor float32.

@@ -11,8 +11,8 @@ import styles from "./atlas.css";
 import gridStyle from "./head_grid.css";
 
 const CELL = { min: 24, max: 56 };
-const LABEL = 24; // the width of the row labels
-const MARGIN = 4; // right of the last column, for its focus ring
+const LABEL = 24; // width of the row labels
+const MARGIN = 4; // right of the last column, for focus rings
 
 /** @typedef {import("./thumbnails.js").Pictures} Pictures */
 
@@ -128,7 +128,7 @@ class Atlas extends HeadGrid {
     const context = this.canvas.getContext("2d");
     const palette = this.theme.pixels(kind);
     const faint = new Set(dim);
-    // Rounded to device pixels, because other edges are blurred.
+    // Rounded to device pixels, because fractional edges are blurred.
     const edge = (at) => Math.round(at * ratio);
     const inset = Math.round((gap / 2) * ratio);
     // One image with all pictures stacked: a canvas per picture takes ten times as long.

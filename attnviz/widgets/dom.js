@@ -24,7 +24,7 @@ export function element(tag, attributes = {}, ...children) {
 export const isTouchScreen = () => matchMedia("(hover: none)").matches;
 
 /**
- * Creates a row of a table.
+ * Creates a table row.
  * @param {...(Node | string | number)} cells
  */
 export const tr = (...cells) => element("tr", {}, ...cells);
@@ -68,7 +68,7 @@ export function drawing(tag, attributes, ...children) {
 }
 
 /**
- * Returns the pointer's position in a node, in the node's own pixels; the teacher's view is zoomed.
+ * Returns the pointer's position in a node, in the node's own pixels, because the teacher's view is zoomed.
  * @param {{ clientX: number, clientY: number }} event
  * @param {HTMLElement} node
  */
@@ -91,7 +91,7 @@ export function boxIn(node, stage) {
 }
 
 /**
- * Returns the cell under the pointer in a grid that fills a node; outside of the node, the nearest cell.
+ * Returns the cell under the pointer in a grid that fills a node; outside the node, the nearest cell.
  * @param {{ clientX: number, clientY: number }} event
  * @param {Element} node
  * @param {number} rows

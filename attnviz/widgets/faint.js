@@ -6,7 +6,7 @@ import { percent } from "./numbers.js";
 /** @typedef {{ hidden: string, min_kept: number }} Limit the hidden tokens, and the minimum shown fraction of a row */
 
 /**
- * Returns the note on a mostly hidden row, "97.3 % of this row’s weight is on [CLS]", or ""; as `hidden_note` in Python.
+ * Returns the note on a mostly hidden row, "97.3 % of this row’s weight is on [CLS]", or ""; same as `hidden_note` in Python.
  * @param {number} left the shown fraction of the row
  * @param {Limit} limit
  */
@@ -14,7 +14,7 @@ export const rowNote = (left, { hidden, min_kept }) =>
   left < min_kept ? `${percent(1 - left)} of this row’s weight is on ${hidden}` : "";
 
 /**
- * Returns the row tokens, marked with * and a note where little of the row is shown.
+ * Returns the row tokens, marked with * and a note if little of the row is shown.
  * @param {ShownToken[]} queries
  * @param {{ number: number, left: ArrayLike<number> }[]} heads the open heads, and the shown fraction of each row
  * @param {Limit} limit

@@ -23,7 +23,7 @@ const MIN_LABELLED = 0.0005; // smaller weights are rounded to "0.0 %"
  * @property {ArrayLike<number>} values levels, row by row
  * @property {number} rows
  * @property {number} columns
- * @property {number} number from 1
+ * @property {number} number of the head, from 1
  * @property {number} high the value at the highest level
  */
 
@@ -104,7 +104,7 @@ class HeadView extends View {
     return this.windowChoice.value;
   }
 
-  /** The part with half as many tokens along a side, centred on the chosen tokens or else on the current part. */
+  /** The part with half as many tokens along a side, centred on the pinned tokens, else on the current centre. */
   get zoomedIn() {
     const { part } = this.data;
     const { query, key } = this.pinned;
@@ -172,7 +172,7 @@ class HeadView extends View {
   }
 
   /**
-   * The sum of some queries' exact values in each chosen head, as `exactRows` returns it; NaN where all are masked.
+   * The sum of some queries' exact values in each chosen head, in the form of `exactRows`; NaN where all are masked.
    * @param {number[]} queries
    */
   exactSum(queries) {
@@ -227,7 +227,7 @@ class HeadView extends View {
     this.picture.update();
   }
 
-  /** Counters for tests and benchmarks. */
+  /** Records the drawn heads and the number of lines, for tests and benchmarks. */
   drawn(lines = 0) {
     const { dataset } = this.root;
     dataset.head = this.shownHeads()
@@ -250,7 +250,7 @@ class HeadView extends View {
     return element("bdi", { text: this.data[`${side}_tokens`][at].name });
   }
 
-  /** Formats a number. A negative weight is minus the upper bound of a weight that a report of a long text omits. */
+  /** Formats a number. In reports of long texts, a negative weight is omitted; its absolute value is an upper bound. */
   number(value) {
     if (Number.isNaN(value)) return "masked";
     const limit = this.data.unit === "percent" && value < 0;
@@ -268,12 +268,12 @@ class HeadView extends View {
     return [...pair, rows.length > 1 ? ": " : " ", numbers.join(", "), this.spread(query, key), ...this.rowNote(query)];
   }
 
-  /** "it attends to dog 66.4 %, [CLS] 12.1 %, road 11.9 %"; for several, "it, was together … attend to …". */
+  /** "it attends to dog 66.4 %, [CLS] 12.1 %, road 11.9 %"; for several queries, "it, was together … attend to …". */
   rowSentence(query, queries = [query]) {
     const several = this.heads.length > 1;
     const [verb, to] = {
       percent: ["attends", "to"],
-      score: ["is highest", "with"], // a score or its change
+      score: ["has its highest value", "with"], // a score or its change
       "signed percent": ["attends", ""],
     }[this.data.unit];
     const one = queries.length === 1;
@@ -296,14 +296,14 @@ class HeadView extends View {
     return rowNote ? [` (${rowNote})`] : [];
   }
 
-  /** "dog is attended to most by it 66.4 %, …", or the change, in the first of the heads. */
+  /** "dog is attended to most by it 66.4 %, …", in the first of the chosen heads; changes have no "most". */
   columnSentence(key) {
     const values = this.data.query_tokens.map((_, i) => this.exactRows(i)[0].values?.[key] ?? NaN);
     const largest = this.#largest(values, 3, "query");
     const head = `${this.heads.length > 1 ? ` in head ${this.heads[0]}` : ""}${this.data.part ? " (of the tokens shown)" : ""}`;
     const verb = {
       percent: `is attended to${head} most by`,
-      score: `is highest${head} with`,
+      score: `has its highest value${head} with`,
       "signed percent": `is attended to${head}`,
     }[this.data.unit];
     return [this.token("key", key), ` ${verb} `, ...(largest.length ? largest : ["…"])];
@@ -392,7 +392,7 @@ class HeadView extends View {
     this.draw();
   }
 
-  /** Toggles between the lines of all queries and those of the previously pinned query. */
+  /** Toggles between the lines of all queries and the lines of the previously pinned query. */
   toggleAll() {
     const { query, key } = this.pinned;
     if (query !== null) this.before = { query, key };

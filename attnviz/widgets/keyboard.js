@@ -23,7 +23,7 @@ export function destination({ key, ctrlKey }, index, count, columns) {
 }
 
 /**
- * Makes one of many buttons the only tab stop among them.
+ * Makes one of these buttons their only tab stop.
  * @param {HTMLElement[]} buttons
  * @param {number} index
  */
@@ -35,7 +35,7 @@ export function tabStop(buttons, index) {
 }
 
 /**
- * Moves the focus between buttons by the keys of `destination`.
+ * Moves the focus between buttons with the keys of `destination`.
  * @param {KeyboardEvent} event
  * @param {HTMLElement[]} buttons
  * @param {number} columns
@@ -50,14 +50,14 @@ export function moveFocus(event, buttons, columns) {
 }
 
 /**
- * Returns the button that is the target of an event, or contains it; null for none.
+ * Returns the button that is or contains the target of an event, or null.
  * @param {Event} event
  * @returns {HTMLButtonElement | null}
  */
 export const buttonOf = ({ target }) => /** @type {Element} */ (target).closest("button");
 
 /**
- * Calls back with the hovered or focused button of a container, and with null when it is left.
+ * Calls back with the hovered or focused button of a container, and with null when there is no such button.
  * @param {HTMLElement} container
  * @param {(button: HTMLButtonElement | null) => void} callback
  */

@@ -6,13 +6,13 @@ import { formatBrief } from "./numbers.js";
 import { css } from "./palette.js";
 import { CanvasPen, truncate, textWidth } from "./pens.js";
 
-// Maximum number of curves, strongest first: more are slow to draw and indistinguishable.
+// Maximum numbers of curves; the strongest are drawn. More would be slow to draw and indistinguishable.
 const MAX_CURVES = { text: 600, perRow: 24, perRowOfAll: 12 };
 const MANY_TOKENS = 64; // with more tokens, only the rows in view have curves
 const ROW = { roomy: 26, dense: 24, projected: 20, many: 40 }; // heights in pixels; more than `many` rows are dense
 const MAX_HEIGHT = 640;
 
-/** The strength of each level's line, 0–1. An exponent of 2 would undo the levels' square root and hide weak links. */
+/** The strength of the line of each level, 0–1. An exponent of 2 would undo the levels' square root and hide weak links. */
 const strengths = {
   sequential: Float32Array.from({ length: 256 }, (_, level) => (level === 255 ? 0 : (level / 254) ** 1.4)),
   diverging: Float32Array.from({ length: 256 }, (_, level) =>
@@ -33,7 +33,7 @@ const strengths = {
  *   position, `height` the visible height
  * @param {ShownHead[]} shown heads of equal shape
  * @param {{ queries: number[], key: number | null }} from the queries or the key whose lines are drawn;
- *   without either, all queries in view
+ *   if there are neither, all queries in view
  * @param {Scale} kind
  * @returns {{ drawn: number, total: number, inView: boolean }} the numbers of drawn curves and of all
  *   curves, and whether only the rows in view were considered
@@ -51,7 +51,7 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { queri
   const last = many ? Math.min(rows, Math.ceil((top + height) / row)) : rows;
   const all = !queries.length && key === null;
   const cells = [];
-  let total = 0; // without masked cells
+  let total = 0; // excluding masked cells
   for (const head of shown) {
     const add = (i, j) => {
       const level = head.values[i * columns + j];
@@ -64,7 +64,7 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { queri
     else if (key !== null) for (let i = 0; i < rows; i++) add(i, key);
     else for (let i = first; i < last; i++) for (let j = 0; j < columns; j++) add(i, j);
   }
-  // With several heads, each key token's row is divided into stripes, one per head, where the head's line ends.
+  // With several heads, each key token's row has one stripe per head, in which the head's line ends.
   const thickness = (row - 2) / shown.length;
   const stripe = (head) => (!queries.length ? 0 : (shown.indexOf(head) - (shown.length - 1) / 2) * thickness);
   if (queries.length) {
@@ -201,7 +201,7 @@ export class Lines {
     this.draw();
   }
 
-  /** The queries or the key whose lines are drawn: the hovered token, else the pinned query; neither for all. */
+  /** The queries or the key whose lines are drawn: the hovered token, else the pinned query; neither if all are drawn. */
   get from() {
     const { query } = this.view.pinned;
     if (this.hover?.side === "query") return { queries: [this.hover.at], key: null };
@@ -301,7 +301,7 @@ export class Lines {
     this.marked = { buttons: this.buttons, now };
   }
 
-  /** Writes the exact values of the active query, or the sum over several, next to the keys once they have arrived. */
+  /** Writes the exact values of the active query, or the sum over several queries, next to the keys. */
   number({ queries }) {
     const { view } = this;
     const { unit } = view.data;

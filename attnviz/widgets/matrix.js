@@ -7,15 +7,15 @@ import { css, SCALE, valueAt } from "./palette.js";
 import { CanvasPen, truncate, textWidth } from "./pens.js";
 import { onZoom, zoomed } from "./window.js";
 
-const MAX_CELL = 34; // pixels, as below
+const MAX_CELL = 34; // pixels, as all sizes below
 const LABELS = { size: 12, spacing: 13, maxWidth: 118 };
 const MAX_HEIGHT = 720;
 const MAX_PROJECTED_ROWS = 15; // rows that fit in the teacher's view with all labels
 const PROJECTED_HEIGHT = 125; // in the teacher's view with more than `MANY_ROWS` rows; leaves space for a slider
 const MANY_ROWS = 20;
-export const LEGEND_HEIGHT = 44; // with its numbers
+export const LEGEND_HEIGHT = 44; // including its numbers
 
-/** Computes the layout of a picture of this width: margins, sizes of cells, and which labels are drawn. */
+/** Computes the layout of a picture of this width: margins, cell sizes, and which labels are drawn. */
 export function matrixLayout(width, rowLabels, columnLabels, font, maxHeight = MAX_HEIGHT) {
   const narrow = width < 420;
   const limit = narrow ? 76 : LABELS.maxWidth;
@@ -138,7 +138,7 @@ export class Panel {
     this.title.style.setProperty("--head", css(view.theme.head(head.number)));
     const size = `${layout.rows} queries by ${layout.columns} keys`;
     const zooms = view.data.part ? "; + and − zoom, 0 shows the whole text" : "";
-    const help = `arrow keys move from cell to cell, Enter ${view.block > 1 ? "opens" : "pins"} one${zooms}`;
+    const help = `arrow keys move from cell to cell, Enter ${view.block > 1 ? "opens" : "pins"} a cell${zooms}`;
     const which = view.data.heading || `Layer ${view.layer}, head ${head.number}`;
     const name = `${which}, ${size}: ${help}`;
     if (this.cells.getAttribute("aria-label") !== name) this.cells.setAttribute("aria-label", name);
@@ -153,7 +153,7 @@ export class Panel {
     this.matrix.point(this, by === "touch" ? null : cell);
   }
 
-  /** Pins a cell; in a long text, opens a block. */
+  /** Pins a cell; in a long text, zooms in on a block. */
   pick(cell) {
     this.at = cell;
     if (this.matrix.view.block > 1) this.zoom(0.25, this.middle(cell));
@@ -213,7 +213,7 @@ export class Panel {
     const { theme } = view;
     const { left, top, cell, cellHeight, width, height, size, limit, angle, total, rowStep } = this.layout;
     const pen = CanvasPen.on(this.marks, this.width, total, theme);
-    // A label with a background of its own, because the axis may omit it.
+    // The label has its own background, because the axis may omit it.
     const flag = (x, y, text, fill, degrees, anchor) => {
       const flagWidth = textWidth(text, size, pen.font, 600) + 10;
       const start = { start: -5, middle: -flagWidth / 2, end: 5 - flagWidth }[anchor];
@@ -234,7 +234,7 @@ export class Panel {
     };
     const ring = (i, j, colour) => {
       const [x, y] = [left + j * cell, top + i * cellHeight];
-      // Enlarged around small cells, so that it stays visible.
+      // The ring is enlarged around small cells, so that it stays visible.
       const grow = Math.max(0, (7 - Math.min(cell, cellHeight)) / 2);
       const [w, h] = [cell + 2 * grow, cellHeight + 2 * grow];
       pen.rect(x - grow - 1, y - grow - 1, w + 2, h + 2, { stroke: theme.background, line: 4, radius: 3 });
@@ -326,9 +326,9 @@ export class Matrix {
   describe() {
     const { view, at } = this;
     const { query, key } = view.pinned;
-    const zooming = "Zoom with Ctrl and the wheel, or by pinching.";
+    const zooming = "Zoom with Ctrl + mouse wheel, or by pinching.";
     if (at) view.showDescription(view.cellSentence(at.i, at.j));
-    else if (view.block > 1) view.showDescription([`Each cell is the largest of ${view.block} × ${view.block} weights. ${isTouchScreen() ? "Tap" : "Click"} one to open it. ${zooming}`]);
+    else if (view.block > 1) view.showDescription([`Each cell shows the largest of ${view.block} × ${view.block} weights. ${isTouchScreen() ? "Tap" : "Click"} a cell to zoom in on it. ${zooming}`]);
     else if (query !== null && key !== null) view.showDescription(view.cellSentence(query, key));
     else if (view.summedQueries(query).length) view.showDescription(view.rowSentence(view.summedQueries(query)[0], view.summedQueries(query)));
     else view.showDescription([isTouchScreen() ? "Tap a cell to see its weight." : "Point at a cell to see its weight; click to pin it.", view.data.part ? ` ${zooming}` : ""]);
@@ -363,7 +363,7 @@ function legendOf({ data }, shown) {
   const value = (place) => valueAt(place, data.kind, shown[0].high);
   const text = (place) => (value(place) === 0 ? formatBrief(0, data.unit) : formatNumber(value(place), data.unit));
   if (same) return { ticks: [text(0), text(0.5), text(1)], masked };
-  const [zero, largest] = [formatBrief(0, data.unit), "each head’s largest"];
+  const [zero, largest] = [formatBrief(0, data.unit), "each head’s maximum"];
   return { ticks: data.kind === "diverging" ? ["−", zero, largest] : [zero, "", largest], masked };
 }
 

@@ -62,7 +62,7 @@ function oklabFromRgb(rgb) {
 export const SCALE = "square-root scale"; // label of every colour bar
 
 /**
- * Returns the level of a weight or a signed number, as in analysis/picture.py; it grows with the square root.
+ * Returns the level of a weight or a signed number, as in analysis/picture.py: levels grow with the square root.
  * @param {number} value NaN: masked
  * @param {Scale} kind
  * @param {number} [high] the value of level 254
@@ -74,7 +74,7 @@ export function levelOf(value, kind, high = 1) {
 }
 
 /**
- * Returns the value at a place of the colour scale, from 0 at its lower end to 1 at its upper end.
+ * Returns the value at a position on the colour scale, from 0 (lower end) to 1 (upper end).
  * @param {number} place
  * @param {Scale} kind
  * @param {number} high
@@ -107,7 +107,7 @@ export function gradient(levels, steps = 32) {
   return `linear-gradient(to right, ${stops.map(css).join(", ")})`;
 }
 
-/** Lightness is monotonic in each scale, which makes it readable with any colour vision. */
+/** Lightness is monotonic in each scale, so the scales are readable with any colour vision. */
 const SCALES = {
   light: {
     sequential: [
@@ -161,7 +161,7 @@ export const ROLES = {
   "feed-forward": [[14, 116, 144], [103, 232, 249]],
 };
 
-/** Hues of heads; adjacent heads also differ in lightness. Every head also shows its number. */
+/** Hues of heads; adjacent heads also differ in lightness, and labels show their numbers. */
 const HEAD_HUES = [268, 45, 160, 20, 315, 220, 350, 125, 250, 75, 190, 295];
 
 /** The colours of a page or a file. */
@@ -226,7 +226,7 @@ export class Theme {
   }
 
   /**
-   * The colour of each level 0–254; 255 (masked) has none.
+   * The colour of each level 0–254; 255 (masked) has no colour.
    * @param {Scale} kind
    * @returns {Colour[]}
    */
@@ -239,7 +239,7 @@ export class Theme {
   }
 
   /**
-   * The colour of each level as a 32-bit pixel for ImageData; masked is transparent.
+   * The colour of each level as a 32-bit pixel for ImageData; masked cells are transparent.
    * @param {Scale} kind
    * @returns {Uint32Array}
    */

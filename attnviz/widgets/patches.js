@@ -9,8 +9,8 @@ import { allData } from "./store.js";
 import { View, widget } from "./widget.js";
 import styles from "./patches.css";
 
-const ORIGINAL_SIZE = 112; // pixels of the longer side of the small original
-const COLOUR = [102, 51, 199]; // in both themes, because the picture behind it is the same in both
+const ORIGINAL_SIZE = 112; // pixels; longer side of the small copy of the original picture
+const COLOUR = [102, 51, 199]; // the same in both themes, as is the picture behind it
 const MAX_OPACITY = 0.82; // of the tint of the largest weight
 const GRID_OPACITY = 0.15; // of the lines between patches
 
@@ -95,7 +95,7 @@ class Patches extends View {
     return `row ${Math.floor(patch / columns) + 1}, column ${(patch % columns) + 1}`;
   }
 
-  /** Whether the shown weights are those that the chosen patch receives from the words of a text. */
+  /** True if the shown weights are from the words of a text to the chosen patch. */
   get showsReceived() {
     return this.data.words > 0 && this.queryChoice.value.query >= this.data.words;
   }
@@ -122,7 +122,7 @@ class Patches extends View {
     const { rows, columns, names } = this.data;
     const weights = this.weights();
     const { query } = this.queryChoice.value;
-    // Draw no weights until Python has sent those of the last clicked patch.
+    // Draw no weights until Python has sent the weights of the clicked token.
     const waiting = !weights || query !== allData().get(this.data.pixels).facts.query;
     this.root.toggleAttribute("data-waiting", waiting);
     this.root.style.setProperty("--shape", `${columns} / ${rows}`);

@@ -47,7 +47,7 @@ export class CanvasPen {
     this.theme = theme;
   }
 
-  /** Clears a canvas and sets its size in CSS pixels; returns a pen that uses them. */
+  /** Clears a canvas and sets its size in CSS pixels; returns a pen that draws in CSS pixels. */
   static on(canvas, width, height, theme) {
     const ratio = (window.devicePixelRatio || 1) * (canvas.currentCSSZoom ?? 1); // the teacher's view is enlarged
     const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];

@@ -4,7 +4,7 @@
 const choicesByName = new Map(); // the latest choice by name
 
 /**
- * The visitor's choice, shown immediately, even while Python still handles an earlier one.
+ * The visitor's choice, shown immediately, even while Python still handles an earlier choice.
  * Without this, two quick clicks would show the second choice, then the first, then the second again.
  * @template Value a JSON value
  */
@@ -54,9 +54,9 @@ export class Choice {
 }
 
 /**
- * Returns { also: … } with the unconfirmed choices of other widgets; {} without any.
- * A message to Python also contains the values that Streamlit's own controls had when it was sent, which would undo
- * these choices.
+ * Returns { also: … } with the unconfirmed choices of other widgets; {} if there are none.
+ * A message to Python also contains the values of Streamlit's own controls; without `also`, outdated values would
+ * undo these choices.
  *
  * @param {string} own the name of the choice in this message
  * @returns {{ also?: object }}

@@ -1,8 +1,8 @@
-/* store: keeps arrays from Python in window.attnviz, and notifies the widgets of new ones. */
+/* store: keeps arrays from Python in window.attnviz, and notifies the widgets of new arrays. */
 
 /**
  * @typedef {object} ArraySet arrays of one message
- * @property {{ [name: string]: any }} facts JSON values that describe the arrays
+ * @property {{ [name: string]: any }} facts metadata of the arrays, as JSON values
  * @property {{ [name: string]: { shape: number[], values: Uint8Array | Float32Array | Float64Array } }} arrays
  * @property {string} [id]
  * @property {string} [key] name of this set
@@ -18,7 +18,7 @@ export function allData() {
   return window.attnviz;
 }
 
-const MAX_SETS = 2; // per key: the set on screen and the one that replaces it
+const MAX_SETS = 2; // per key: the set on screen and the set that replaces it
 
 function unpack(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -14,7 +14,7 @@ class ShownToken(TypedDict):
 
     Attributes:
         label: Text in the picture.
-        name: Name in descriptions; includes the number if the label occurs twice in the text.
+        name: Name in descriptions: the label, with a number if the label occurs several times.
         title: Tooltip.
         special: True if the tokenizer added the token ([CLS], [SEP]).
         number: Position in the text, from 1.

@@ -6,8 +6,8 @@ import { themeOf } from "./palette.js";
 import look from "./look.css";
 import shared from "./shared.css";
 
-const SHEET_HEIGHT = 860; // pixels of a sheet (A4 or Letter) without margins and a heading
-const MIN_ZOOM = 0.5; // of a tall picture on paper; a smaller one would be illegible
+const SHEET_HEIGHT = 860; // pixels; height of an A4 or Letter sheet without margins and a heading
+const MIN_ZOOM = 0.5; // of a tall picture on paper; a smaller picture would be illegible
 const MIN_WIDTH = 320; // pixels; the narrowest supported page
 
 /** Scales the pictures with the visitor's font size (1 for 16 pixels), as far as the window's width allows. */
@@ -43,7 +43,7 @@ export class View {
   }
 
   /**
-   * Handles a message from Python: a new one, or the previous one in another theme.
+   * Handles a new message from Python, or draws the latest message again.
    * @param {Data} data
    * @param {boolean} paper true to draw for paper: light, without controls, and not scrolled
    */
@@ -67,7 +67,7 @@ export class View {
   }
 
   /**
-   * Draws a message; `this.data` is still the previous one.
+   * Draws a message; `this.data` is still the previous message.
    * @param {Data} _data
    */
   update(_data) {}
@@ -115,7 +115,7 @@ export class View {
   }
 
   /**
-   * Makes the focused button, or else the one at `fallback`, the only tab stop of a group; returns the index of the
+   * Makes the focused button, or else the button at `fallback`, the only tab stop of a group; returns the index of the
    * focused button, −1 for none.
    * @param {HTMLElement[]} buttons
    * @param {number} fallback

@@ -100,7 +100,7 @@ export class WindowBar {
   /**
    * @param {Part | null | undefined} part
    * @param {boolean} canZoom whether the picture can be zoomed
-   * @param {boolean} hasWeights whether its numbers are weights
+   * @param {boolean} hasWeights whether the picture's numbers are weights
    */
   show(part, canZoom, hasWeights) {
     this.root.hidden = !part;

@@ -9,7 +9,7 @@ from tests.analysis.texts import shown
 
 
 def words(text: str) -> list[Word]:
-    """Return the words; one in brackets is a special token."""
+    """Return the words of the text; words in brackets are special tokens."""
     return [(word.startswith("["), word) for word in text.split()]
 
 
@@ -37,7 +37,7 @@ def alignment(first: str, second: str) -> str:
         ("a b c d", "a x y d", "a b→x c→y d"),
         ("[CLS] a", "x a", "−[CLS] +x a"),  # a word is never aligned with a special token
         ("a [SEP]", "a", "a −[SEP]"),
-        ("the dog .", "the dog barks", "the dog −. +barks"),  # nor with punctuation
+        ("the dog .", "the dog barks", "the dog −. +barks"),  # a word is never aligned with punctuation
         ("the dog .", "the dog ?", "the dog .→?"),
         # Repeated words are aligned with their neighbours.
         ("the dog saw the cat", "the cat", "−the −dog −saw the cat"),

@@ -9,7 +9,7 @@ from tests.analysis.texts import PIECES, make_block, pieces
 
 
 def recompute(steps: WeightArithmetic) -> None:
-    """Check every number in plain Python from the numbers before it."""
+    """Recompute every number in plain Python from the previous numbers, and compare."""
     products = [float(q) * float(k) for q, k in zip(steps.query_vector, steps.key_vector, strict=True)]
     np.testing.assert_allclose(steps.products, products, rtol=1e-6, atol=1e-12)
     size = sum(map(abs, products)) + 1

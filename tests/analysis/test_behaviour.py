@@ -26,12 +26,12 @@ def tokens(size: int = SIZE, special: bool = True) -> tuple[Token, ...]:
 
 
 def text(size: int = SIZE) -> str:
-    """Return different letters: no punctuation, and no repeated words."""
+    """Return a text of different letters, without punctuation or repeated words."""
     return ascii_lowercase[:size]
 
 
 def towards(target: NDArray[np.int64], share: float) -> Floats:
-    """Return weights with `share` at each row's target, and the rest uniform."""
+    """Return weights: `share` on each row's target, the remaining weight uniform over the other keys."""
     size = len(target)
     weights = np.full((size, size), (1 - share) / (size - 1), dtype=np.float32)
     weights[np.arange(size), target] = share
@@ -60,7 +60,7 @@ def satisfied(weights: Floats, shown: DisplayTokens) -> set[str]:
         ("separator", np.full(SIZE, SIZE - 1), 0.3),
     ],
 )
-def test_head_with_one_behaviour_has_only_it(name: str, target: NDArray[np.int64], share: float) -> None:
+def test_head_with_one_behaviour_has_no_other(name: str, target: NDArray[np.int64], share: float) -> None:
     assert satisfied(towards(target, share), DisplayTokens(tokens(), text())) - {"broad"} == {name}
 
 
@@ -74,7 +74,7 @@ def test_hiding_special_tokens_does_not_change_scores(tired: Trace) -> None:
 
 
 def test_merged_pieces_count_as_one_word() -> None:
-    """Each piece attends to the previous one, so half of the weight of a two-piece word stays inside it."""
+    """Each piece attends to the previous one, so half of a two-piece word's weight is on the word itself."""
     pieces = (
         Token("[CLS]", 101, 0, 0, None, True),
         *(Token(("##b", "a")[n % 2], n, n - 1, n, (n - 1) // 2, False) for n in range(1, 11)),
@@ -105,7 +105,7 @@ def test_same_place_in_a_text_of_another_length() -> None:
         for row in range(7):
             heads[0, head, row, abs(2 * row - offset)] = 0.5
     same = by_name(behaviours(heads, target, source))["same place"]
-    # The first and the last row, with two such keys, are of special tokens and do not count.
+    # Rows 0 and 6, with only two keys within the tolerance, are special tokens and do not count.
     assert same.score[0, 0] == pytest.approx(0.5 + 2 * 0.5 / 12)
     assert same.found.tolist() == [[True, True, False]]
     assert facts(heads, target, source)[0].startswith("attends near its position in the other text (57 %)")

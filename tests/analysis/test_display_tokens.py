@@ -23,7 +23,7 @@ Text = tuple[str, tuple[Token, ...]]
 
 
 def sentence(words: list[int]) -> Text:
-    """Return [CLS], words of these numbers of pieces, and [SEP]; every piece is one letter."""
+    """Return a text and its tokens: [CLS], words with these numbers of one-letter pieces, and [SEP]."""
     tokens = [Token("[CLS]", 101, 0, 0, None, True)]
     for word, count in enumerate(words):
         for piece in range(count):
@@ -124,7 +124,7 @@ def test_merged_cell_is_allowed_if_any_of_its_cells_is() -> None:
 
 
 def bytes_of(character: str, start: int, word: int) -> list[Token]:
-    """Return the tokens of a character that GPT-2 reads byte by byte."""
+    """Return the tokens of a character that GPT-2 splits into bytes."""
     pieces, _ = zip(
         *pre_tokenizers.ByteLevel(False, use_regex=False).pre_tokenize_str(character), strict=True
     )
@@ -207,7 +207,7 @@ def test_generated_bytes_that_are_not_a_character() -> None:
 
 
 def pair(first: list[int], second: list[int]) -> tuple[str, str, tuple[Token, ...]]:
-    """Return [CLS] first [SEP] second [SEP], with words of these numbers of pieces."""
+    """Return [CLS] first [SEP] second [SEP], with these numbers of pieces in each word."""
     (text, one), (other_text, other) = sentence(first), sentence(second)
     words = len(first)
     second_tokens = [
@@ -266,7 +266,7 @@ def test_weights_equal_products_with_summing_and_averaging_matrices(
 
 def test_missing_sentence_is_refused() -> None:
     text, second, tokens = pair([1], [1])
-    with pytest.raises(AttnvizError, match="the second one is missing"):
+    with pytest.raises(AttnvizError, match="the second sentence is missing"):
         DisplayTokens(tokens, text)
     with pytest.raises(AttnvizError, match="no second sentence"):
         DisplayTokens(PIECES, UNBREAKABLE, only_sentence=1)

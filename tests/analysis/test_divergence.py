@@ -18,22 +18,22 @@ def relative_entropy(one: list[float], other: list[float]) -> float:
 
 
 def by_definition(one: list[float], other: list[float]) -> float:
-    """Return JS = ½ KL(P ‖ M) + ½ KL(Q ‖ M), where M is the mean of both (Lin 1991)."""
+    """Return JS = ½ KL(P ‖ M) + ½ KL(Q ‖ M), where M = (P + Q) / 2 (Lin 1991)."""
     mean = [(p + q) / 2 for p, q in zip(one, other, strict=True)]
     return (relative_entropy(one, mean) + relative_entropy(other, mean)) / 2
 
 
 @st.composite
 def weights(draw: st.DrawFn) -> Floats:
-    """Draw weights [layer, head, token, token]; a third of the cells are 0, like masked ones."""
+    """Draw weights [layer, head, token, token]; about a third of the cells are 0, like masked cells."""
     cells = st.one_of(st.just(0.0), st.floats(0.0009765625, 1, width=32), st.floats(0.25, 1, width=32))
     drawn = draw(arrays(np.float32, (LAYERS, HEADS, TOKENS, TOKENS), elements=cells))
-    drawn[..., 0] += 0.125  # no row is empty
+    drawn[..., 0] += 0.125  # no row is all zeros
     return np.asarray(drawn / drawn.sum(axis=-1, keepdims=True))
 
 
 def divergences(found: Floats) -> Doubles:
-    """Return the divergences as [head, head], with the heads layer by layer."""
+    """Return the divergences, [head, head]; the heads are numbered layer by layer."""
     heads = found.shape[0] * found.shape[1]
     return divergence(found).reshape(heads, heads)
 

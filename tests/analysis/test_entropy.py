@@ -18,6 +18,6 @@ def test_sink_counts_as_a_key() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(arrays(np.float32, (3, 5, 7), elements=st.floats(0, 1, width=32)))
-def test_entropy_equals_that_of_pytorch(weights: Floats) -> None:
+def test_entropy_equals_pytorch(weights: Floats) -> None:
     expected = torch.special.entr(torch.from_numpy(weights).double()).sum(dim=-1) / np.log(2)
     np.testing.assert_allclose(bits(weights), expected, atol=1e-5)

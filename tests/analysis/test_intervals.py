@@ -12,12 +12,12 @@ from attnviz.analysis.intervals import mean_interval, wilson
 
 
 def rejects(share: float, right: int, total: int, z: float) -> bool:
-    """Return whether a score test rejects this share, given the number of right answers."""
+    """Return whether a score test rejects this proportion, given the number of correct answers."""
     return abs(right / total - share) > z * sqrt(share * (1 - share) / total)
 
 
 def end(right: int, total: int, inside: float, outside: float) -> float:
-    """Return the share at which the score test starts to reject, by bisection."""
+    """Return the proportion at which the score test starts to reject, by bisection."""
     z = NormalDist().inv_cdf(0.975)
     for _ in range(60):
         middle = (inside + outside) / 2

@@ -25,7 +25,7 @@ def test_changes_are_sorted_by_absolute_value() -> None:
 
 
 def test_one_head_resolves_the_pronoun(tired: Trace, narrow: Trace) -> None:
-    """In the bundled BERT, head 4-2 changes most: its weight of "it" moves from "dog" to "road"."""
+    """In the bundled BERT, head 4-2 changes most: the weight of "it" moves from "dog" to "road"."""
     it, dog, road = 9, 2, 7
     before, after = tired.stack("encoder"), narrow.stack("encoder")
     for key, sign in ((dog, -1), (road, 1)):

@@ -20,7 +20,7 @@ def test_components_equal_the_singular_vectors(seed: int, count: int, d: int) ->
     np.testing.assert_allclose(found.explained, squares[:2] / squares.sum(), atol=1e-9)
     rank = min(2, int((strengths > 1e-9 * strengths[0]).sum()))
     gaps = squares[:rank] - squares[1 : rank + 1]
-    for axis in np.flatnonzero(gaps > 1e-6 * squares[0]):  # equal variances do not define axes
+    for axis in np.flatnonzero(gaps > 1e-6 * squares[0]):  # axes of equal variance are not unique
         expected = left[:, axis] * strengths[axis]
         points = found.project(vectors)[:, axis]
         np.testing.assert_allclose(points, np.sign(expected @ points) * expected, atol=1e-6)

@@ -66,7 +66,7 @@ def blocks(length: int, size: int) -> list[range]:
 
 
 def strongest(cells: Levels, kind: Kind) -> int:
-    """Return the level of one block, in plain Python."""
+    """Return the strongest level of a block, computed in plain Python."""
     visible = [int(level) for level in cells.ravel() if level != 255]
     if not visible:
         return 255

@@ -22,7 +22,7 @@ def test_trace_gives_the_same_result_as_its_weights(compute: Callable[[Any], Any
     assert np.array_equal(compute(tired), compute(tired.stack()))
 
 
-def test_behaviour_equals_that_of_all_tokens(tired: Trace) -> None:
+def test_behaviour_equals_behaviours_of_all_tokens(tired: Trace) -> None:
     expected = behaviours(tired.stack(), DisplayTokens(tired.tokens, tired.text))
     for one, other in zip(analysis.behaviour(tired), expected, strict=True):
         assert one.sentence == other.sentence
@@ -78,15 +78,15 @@ REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], type[Exception]]] = [
         for shape in ((0, 1, 2, 2), (1, 0, 2, 2), (1, 1, 0, 0))
     ),
     (analysis.entropy, (np.array(1.0),), InvalidTrace),
-    (analysis.entropy, (BOTH,), InvalidTrace),  # two kinds: one must be selected
-    (analysis.rollout, (WEIGHTS[:, :, :4],), InvalidTrace),  # queries must equal the keys
+    (analysis.entropy, (BOTH,), InvalidTrace),  # two kinds of attention: select one
+    (analysis.rollout, (WEIGHTS[:, :, :4],), InvalidTrace),  # queries and keys differ
     (analysis.attention_distance, (WEIGHTS[:, :, :4],), InvalidTrace),
     (analysis.rollout, (np.full((1, 1, 1, 1), "a"),), TypeError),
     (analysis.total_variation, (ROWS, np.full((3, 4), 0.25)), InvalidTrace),
     (analysis.total_variation, (ROWS, ROWS.tolist()), TypeError),
     (analysis.total_variation, (BOTH, BOTH), TypeError),
     (analysis.behaviour, (WEIGHTS,), TypeError),
-    (analysis.head_norms, (BOTH, 1), TypeError),  # these need one block
+    (analysis.head_norms, (BOTH, 1), TypeError),  # these accept only a Block
     (analysis.layer_norms, (BOTH, 1), TypeError),
 ]
 

@@ -33,7 +33,7 @@ def test_correlation_of_constant_values_is_undefined() -> None:
 
 
 @given(FEW, st.randoms())
-def test_correlation_equals_that_of_pandas(one: list[int], random: Random) -> None:
+def test_correlation_equals_pandas(one: list[int], random: Random) -> None:
     other = [random.randint(0, 5) for _ in one]
     expected = pd.DataFrame({"one": one, "other": other}).corr(method="spearman").loc["one", "other"]
     found = correlation_of_ranks(ranks(one), ranks(other))
@@ -78,7 +78,7 @@ def test_critical_value_is_exact_for_few_values(count: int, comparisons: int) ->
     ],
 )
 def test_critical_values_equal_published_tables(count: int, comparisons: int, bound: float) -> None:
-    """The two-sided critical values of Zar 1972; ours come from random samples."""
+    """Two-sided critical values of Zar 1972; `critical_value` estimates these from random samples."""
     found = critical_value(count, comparisons)
     assert found == pytest.approx(bound, abs=6e-3 * (1 + (comparisons > 1)))
 

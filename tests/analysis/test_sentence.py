@@ -21,7 +21,7 @@ def test_quiz_options_are_the_largest_weights_and_content_words() -> None:
     groups = shown("the cat and the dog saw it .").groups
     assert options(0.3, 0.1, 0.25, 0.2, 0.04, 0.05, 0.03, 0.03) == [0, 1, 2]
     assert options(0.1, 0.3, 0.05, 0.05, 0.04, 0.06, 0.2, 0.2) == [1, 5, 6]  # "." is not a content word
-    assert options(0.4, 0, 0, 0.4, 0, 0, 0.2, 0) == [0, 6]  # a tie with the first; zero weights
+    assert options(0.4, 0, 0, 0.4, 0, 0, 0.2, 0) == [0, 6]  # no tie with the first option, no zero weights
     assert options(*[0.125] * 8) == [0]
 
 

@@ -44,7 +44,7 @@ def test_table_describes_itself() -> None:
 def test_hidden_weight_is_the_last_column() -> None:
     groups = shown("the", "dog").groups
     values, left = np.array([[0.25, 0.75], [1, 0]], np.float32), np.array([0.5, 0.015625], np.float32)
-    _, rows = read(in_head_4_2(values, groups, groups, text="the dog", left=left, hidden="[CLS]"))
+    _, rows = read(in_head_4_2(values, groups, groups, text="the dog", shown_share=left, hidden="[CLS]"))
     assert rows == [
         ["query", "1:the", "2:dog", "hidden: [CLS]"],
         ["1:the", "0.25", "0.75", "0.5"],
@@ -77,7 +77,7 @@ def test_no_cell_is_a_formula_with_any_separator(text: str, separator: str) -> N
 
 
 @given(values=arrays(np.float32, (3, 5), elements=any_float32))
-@example(values=np.full((3, 5), 0.124283254, dtype=np.float32))  # 8 digits would give a neighbouring float32
+@example(values=np.full((3, 5), 0.124283254, dtype=np.float32))  # 8 digits round to a neighbouring float32
 def test_every_float32_is_written_exactly(values: Floats) -> None:
     queries, keys = shown("a", "b", "c").groups, shown("d", "e", "f", "g", "h").groups
     _, rows = read(in_head_4_2(values, queries, keys, text=""))

@@ -47,7 +47,7 @@ def test_block_of_differences_is_its_largest_absolute_value() -> None:
     assert strongest(values, 2).tolist() == [[np.float32(-0.4)]]
 
 
-def test_summary_equals_that_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_summary_equals_one_pass_over_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_CELLS", 8)
     monkeypatch.setattr(module, "TILE", 100)  # a few rows at a time
     weights = rows_of(causal(), 2, range(23))

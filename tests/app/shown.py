@@ -19,7 +19,7 @@ from attnviz.trace import Floats
 APP = Path(__file__).parents[2] / "app.py"
 SECONDS = 60
 FOLDED: dict[str, str | list[str]] = {"open": []}
-"""Argument of `visit` that opens only the sections needed for the link's parameters."""
+"""Argument for `visit` to open only the sections that the other parameters need."""
 
 
 def open_page(
@@ -44,7 +44,7 @@ def visit(
 
 
 def clean(app: AppTest) -> AppTest:
-    """Check that the page raised no exception and shows no error; return it."""
+    """Check that the page raised no exception and shows no error; return the page."""
     assert not app.exception, app.exception[0].value
     assert not app.error, app.error[0].value
     return app
@@ -75,12 +75,12 @@ def buttons(app: AppTest) -> list[str]:
 
 
 def wait_finished(app: AppTest) -> AppTest:
-    """Run the page until its computations have finished; return it."""
+    """Run the page until its computations have finished; return the page."""
     end = time.monotonic() + SECONDS
     while app.run().get("progress") or "Stop" in buttons(app):
         assert time.monotonic() < end, "the computation has not finished"
         time.sleep(0.02)
-    return app.run()  # earlier elements may have been drawn just before it finished
+    return app.run()  # elements above may have been drawn before the job finished
 
 
 def stop(jobs: Jobs) -> None:
@@ -163,7 +163,7 @@ def explained_weights(app: AppTest) -> list[str]:
 
 
 def token_bars(app: AppTest) -> list[dict[str, Any]]:
-    """Return the tables of bars that have one number per token."""
+    """Return the messages to the tables of bars that have one number per token."""
     return [table for table in messages_to(app, "share_table") if table["columns"] == [table["title"]]]
 
 
@@ -201,7 +201,7 @@ def labels(tokens: list[dict[str, Any]]) -> list[str]:
 
 
 def page_links(app: AppTest) -> dict[str, dict[str, str]]:
-    """Return the URL parameters of each link to another page, by the name of that page."""
+    """Return the URL parameters of each link to another page, by the page's name."""
     links = [link.proto for link in app.get("page_link")]
     return {
         link.page or "explore": {name: value for name, [value] in parse_qs(link.query_string).items()}

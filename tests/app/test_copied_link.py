@@ -37,14 +37,14 @@ LINKS: tuple[tuple[str, dict[str, str]], ...] = (
     ("watch_it_learn", {}),
     ("write", {}),
     ("induction", {}),
-    ("watch_it_learn", {"learner": "Language model of 2 layers"}),
+    ("watch_it_learn", {"learner": "Language model with 2 layers"}),
     ("images", {}),
 )
 ALWAYS_TRIED = {"explore", "intervene", "masks", "translate", "cause", "write", "images"}
 NAMES = {choice.name for choice in TABLE}
-UNCHANGED = {"mask", "open", "scoring"}  # other controls depend on them
+UNCHANGED = {"mask", "open", "scoring"}  # a new value would remove other controls
 
-# The values to choose or type; for other controls, the last option is chosen.
+# New values of these controls; other controls are set to their last option or their maximum.
 NEW_VALUES = {
     "model": "minilm-scratch",
     "text": "The cat sat because it was tired.",
@@ -63,8 +63,8 @@ def controls(app: AppTest) -> dict[str, Any]:
     return {str(each.key): each for kind in KINDS for each in app.get(kind)}
 
 
-def in_link(app: AppTest) -> dict[str, object]:
-    """Return the values of the controls that a link can hold."""
+def linked_values(app: AppTest) -> dict[str, object]:
+    """Return the values of the controls that have a link parameter."""
     return {name: control.value for name, control in controls(app).items() if name in NAMES}
 
 
@@ -123,4 +123,4 @@ def test_choices_of_a_picture_are_in_the_link(
                 wait_finished(app)
                 assert pictures(clean(app)) == drawn or link_parameters(app) != before, name
     reopened = visit(page, link_parameters(app))
-    assert in_link(reopened) == in_link(app)
+    assert linked_values(reopened) == linked_values(app)

@@ -57,7 +57,7 @@ def test_arithmetic_and_ranking_have_the_numbers_of_the_trace() -> None:
 
 
 def test_row_that_attends_to_hidden_special_tokens_is_drawn_faint() -> None:
-    """In the first row of head 1-3, less than 0.1 % of the weight is shown, and "cross" has 62 % of that."""
+    """In row 1 of head 1-3, less than 0.1 % of the weight is on shown tokens; 62 % of this is on "cross"."""
     expected = attnviz.trace(OPENING.text).block("encoder", 0).weights[2, 1:-1, 1:-1]
     view = View(
         lookup.entry("minilm"),

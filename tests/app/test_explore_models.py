@@ -66,7 +66,6 @@ def test_model_with_only_weights_is_drawn_with_a_note_of_missing_parts(opened: O
     [notice] = [info.value for info in app.info if "Weights only" in info.value]
     assert "Only the attention weights that transformers returns are shown" in notice
     assert "has a custom attention" in notice
-    assert "was not measured for this model" not in page_text(app)  # measuring it is impossible
     assert any("This trace has only weights" in info.value for info in app.info)  # instead of the arithmetic
     trace = loading.trace(model, ModelInput(PROMPT))
     assert all(block.weights_alone for block in trace.blocks)
@@ -103,7 +102,7 @@ def test_layers_without_attention_weights_are_named(opened: Open) -> None:
     model = opened("zamba2")
     app = visit("explore", model=model, text=PROMPT, stage="scaled", layer="3", head="2")
     layer_kind = "recurrent (Mamba 2), no attention weights"
-    assert [info.value for info in app.info] == [f"Layer 3: {layer_kind}. Layer 2 is open."]
+    assert [info.value for info in app.info] == [f"Layer 3: {layer_kind}. Showing layer 2."]
     atlas, head = message_to(app, "atlas"), message_to(app, "head_view")
     heads, layers = atlas["heads"], range(atlas["layers"])
     named = [set(atlas["facts"][layer * heads : (layer + 1) * heads]) == {layer_kind} for layer in layers]
@@ -242,7 +241,7 @@ def test_lines_of_a_long_text_surround_the_token(opened: Open, monkeypatch: pyte
     titles = [token["title"].split(":")[0] for token in message["key_tokens"]]
     assert titles == [f"token {n + 1}" for n in columns]
     assert message["query"] == 1
-    row = np.where(np.array(columns) > 9, np.nan, weights[9, columns])  # the last one is masked
+    row = np.where(np.array(columns) > 9, np.nan, weights[9, columns])  # the last key is masked
     np.testing.assert_allclose(shown[1], row, atol=1e-6)
 
 

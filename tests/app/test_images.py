@@ -92,7 +92,7 @@ HEAD = figures.stored().by_shape.head
 
 
 def words_in(trace: Trace) -> list[int]:
-    """Return the positions of the words."""
+    """Return the positions of the tokens that are not patches."""
     return [place for place, token in enumerate(trace.tokens) if token.patch is None]
 
 

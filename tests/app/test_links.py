@@ -15,7 +15,7 @@ GOAT, OTHER = (reading.text for reading in pairs.bundled()[5].readings)
 
 
 def follow(app: AppTest, page: str, **parameters: str) -> AppTest:
-    """Follow a link as the browser does: the URL keeps its parameters, followed by those of the link."""
+    """Follow a link as the browser does: the URL keeps its parameters, followed by the link's parameters."""
     before = parse_qs(urlencode(dict(app.query_params), doseq=True))
     app.switch_page(f"pages/{page}.py")
     for name, value in parameters.items():

@@ -1,4 +1,4 @@
-"""Choosing a model and opening one's own, including on a public server and through links."""
+"""Inspecting, opening and selecting models, also on a public server and by links."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Saved tables: their file names, and reading them with pandas."""
+"""Saved tables: their file names, and their contents as read by pandas."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""The table of choices: unique names, and one file that accesses the session state."""
+"""The table of choices: unique names, existing pages, and access to the session state from only one file."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The Chromium for the browser tests: find one, or install it when run as a script."""
+"""Find the Chromium for the browser tests; as a script, install Chromium if it is missing."""
 
 import os
 import shutil
@@ -9,12 +9,12 @@ from tests.debian import install
 NAMES = ("chromium", "google-chrome", "google-chrome-stable", "chromium-browser")
 
 ADVICE = (
-    "The browser tests need a Chromium. Install one (on Debian: apt-get install chromium), "
+    "The browser tests need Chromium. Install it (on Debian: apt-get install chromium), "
     "or pass its path: make test CHROMIUM=/path/to/chrome"
 )
 
-# Features that no test needs. The two omnibox popups are created for every browser context, which takes
-# longer than many tests.
+# Features that no test needs. Creating the two omnibox popups for every browser context takes longer than
+# many tests.
 _UNUSED_FEATURES = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess")
 # Only the last --disable-features counts, so Playwright's own list must be repeated.
 _DISABLED_BY_PLAYWRIGHT = (
@@ -24,7 +24,7 @@ _DISABLED_BY_PLAYWRIGHT = (
     *("NetworkTimeServiceQuerying", "PreconnectToSearch"),
 )
 CLASSROOM = "classroom.local"
-"""A second host name for this machine, like that of a teacher's computer, without https."""
+"""A second host name for this machine, for tests without https, as on a teacher's computer."""
 
 QUIET = [
     "--no-sandbox",
@@ -36,11 +36,11 @@ QUIET = [
     f"--disable-features={','.join(_UNUSED_FEATURES + _DISABLED_BY_PLAYWRIGHT)}",
     "--js-flags=--single-threaded --no-opt",  # no test runs long enough to profit from optimised machine code
 ]
-"""Command-line arguments of the Chromium for tests."""
+"""Command-line arguments of Chromium in tests."""
 
 
 def find() -> str | None:
-    """Return the path of the Chromium to use: the environment variable CHROMIUM, else an installed one."""
+    """Return the path of Chromium: from the environment variable CHROMIUM, or else an installed browser."""
     names = (chosen,) if (chosen := os.environ.get("CHROMIUM")) else NAMES
     return next(filter(None, map(shutil.which, names)), None)
 

@@ -1,4 +1,4 @@
-"""Fixtures: a server, a Chromium and a page for each test process; faults on a page fail its test."""
+"""Fixtures: a server, a browser and a page for each test process; faults on a page fail the test."""
 
 import re
 from collections.abc import Callable, Generator, Iterator
@@ -25,7 +25,7 @@ expect.set_options(timeout=30_000)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the slowest files first, to keep all processes busy until the end.
 
-    A failed browser test is rerun up to twice, because three browsers share two cores. The summary names it.
+    A failed browser test is rerun up to twice, because three browsers share two cores. The summary lists it.
     """
     items.sort(key=lambda item: item.path.name not in SLOWEST_FILES)
     for item in items:
@@ -42,14 +42,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The app, started once."""
+    """The app, started once per process."""
     with running(tmp_path_factory.mktemp("server")) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium."""
+    """A headless Chromium browser."""
     executable = chromium.find()
     if executable is None:
         pytest.fail(chromium.ADVICE, pytrace=False)
@@ -67,19 +67,19 @@ def viewport() -> ViewportSize:
 
 @pytest.fixture
 def colour_scheme() -> str:
-    """Light or dark. Tests set it with `parametrize("colour_scheme", ["light", "dark"])`."""
+    """The theme, light or dark. Tests set it with `parametrize("colour_scheme", ["light", "dark"])`."""
     return "light"
 
 
 @pytest.fixture(scope="session")
 def all_faults() -> Faults:
-    """Faults seen in the pages that tests share."""
+    """Faults on the pages that tests share."""
     return Faults(hosts=set())
 
 
 @pytest.fixture
 def faults(all_faults: Faults) -> Faults:
-    """Faults seen so far in this test."""
+    """Faults during the current test."""
     all_faults.hosts.clear()
     all_faults.seen.clear()
     return all_faults
@@ -88,7 +88,7 @@ def faults(all_faults: Faults) -> Faults:
 def new_context(
     browser: Browser, faults: Faults, viewport: ViewportSize, colour_scheme: str
 ) -> BrowserContext:
-    """Return a new browser context whose faults are recorded.
+    """Return a new browser context, and record its faults.
 
     Animations are off, since each frame takes as long as a test step; a test of an animation turns them on.
     """
@@ -122,9 +122,9 @@ def context(
 
 @pytest.fixture(scope="session")
 def shared_page(browser: Browser, all_faults: Faults) -> Iterator[Callable[[bool], Page]]:
-    """Pages without and with a touch screen, shared by all tests of the process.
+    """A function that returns a page with or without a touch screen; all tests of the process share both.
 
-    The app's code is already cached there, which halves the time of a visit.
+    Their cached code of the app halves the time of a visit.
     """
     pages: dict[bool, Page] = {}
 
@@ -149,7 +149,7 @@ def page(
 ) -> Iterator[Page]:
     """An empty page for `visit(page, server.url + "/about")`, without data of earlier visits.
 
-    Afterwards, make the checks of `context`, and check that the server printed no traceback.
+    Afterwards, check for faults on the page and for tracebacks in the server's log.
     """
     faults.hosts.add(urlsplit(server.url).netloc)
     before = len(server.tracebacks())
@@ -188,7 +188,7 @@ def widgets(page: Page, colour_scheme: str) -> Widgets:
 def save_screenshots_of_failure(
     request: pytest.FixtureRequest, faults: Faults, context: BrowserContext
 ) -> bool:
-    """Save a screenshot of every page if the test has failed; return whether it has."""
+    """Save a screenshot of every page if the test has failed; return whether it failed."""
     failed = bool(faults.seen) or request.node.stash.get(FAILED, False)
     if failed:
         for number, page in enumerate(context.pages):

@@ -1,4 +1,4 @@
-"""Page object for Explore: finds elements by role, name and printed number."""
+"""Page object for Explore: its controls, its pictures and their printed numbers."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -28,7 +28,7 @@ class Explore:
 
     Attributes:
         page: the browser's page.
-        url: the server's address, without a slash at the end.
+        url: the server's URL, without a trailing slash.
     """
 
     page: Page
@@ -41,14 +41,14 @@ class Explore:
     # Choosing
 
     def choose(self, group: str, option: str) -> None:
-        """Press a radio button, in its menu if it has one."""
+        """Press a radio button; if it is in a menu, open the menu first."""
         with self.menu_of(group):
             buttons = self.page.get_by_role("radiogroup", name=group)
             buttons.get_by_role("radio", name=option, exact=True).click()
             wait_idle(self.page)
 
     def toggle(self, name: str) -> None:
-        """Press a switch, in its menu if it has one."""
+        """Press a switch; if it is in a menu, open the menu first."""
         with self.menu_of(name):
             self.page.get_by_test_id("stCheckbox").get_by_text(name, exact=True).click()
             wait_idle(self.page)
@@ -65,7 +65,7 @@ class Explore:
             expect(menu).to_have_attribute("aria-expanded", "false")
 
     def type(self, box: str, text: str) -> None:
-        """Replace the text of a box."""
+        """Replace the text of a text box."""
         type_into(self.page, box, text)
         wait_idle(self.page)
 
@@ -77,7 +77,7 @@ class Explore:
                 wait_idle(self.page)
 
     def open_head(self, layer: int, head: int) -> None:
-        """Click a head in the atlas, counted from 1."""
+        """Click a head in the atlas; layers and heads count from 1."""
         self.head(layer, head).click()
         wait_idle(self.page)
 

@@ -33,9 +33,9 @@ class Server:
     """A running app.
 
     Attributes:
-        url: its address, without a slash at the end.
-        log: a file with everything that it printed.
-        process: its process, which only `running` stops.
+        url: URL of the app, without a trailing slash.
+        log: file with all output of the process.
+        process: the server's process; only `running` stops it.
     """
 
     url: str
@@ -49,7 +49,7 @@ class Server:
     def websocket(
         self, origin: str, headers: dict[str, str] | None = None, address: str = "127.0.0.1"
     ) -> ClientConnection:
-        """Open the app's WebSocket as a page of this origin does; close it, or use it as a context manager.
+        """Open the app's WebSocket, as a page from this origin does; the caller closes the connection.
 
         `address` is the local address to connect from.
         """
@@ -80,9 +80,9 @@ def running(
     Args:
         home: home directory of the process, empty at first; the log is written there.
         command: the command to start.
-        folder: its working directory.
-        port: its port; 0 for a free one.
-        flags: the command's options for the port and the address.
+        folder: working directory of the command.
+        port: port of the server; 0 for a free port.
+        flags: the command's options for the port and the host.
         below: URL path prefix, such as "/attn".
     """
     with socket.socket() as probe:
@@ -125,7 +125,7 @@ def _wait_until_healthy(server: Server) -> None:
 
 @contextmanager
 def files(folder: Path) -> Iterator[str]:
-    """Serve a folder's files; yield the address, such as "127.0.0.1:8501"."""
+    """Serve a folder's files; yield host and port, such as "127.0.0.1:8501"."""
     handler = partial(SimpleHTTPRequestHandler, directory=folder)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = Thread(target=server.serve_forever)

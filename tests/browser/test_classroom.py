@@ -14,9 +14,9 @@ from tests.browser.visit import Faults, eventually
 
 
 def test_page_and_copied_link_work_without_https(page: Page, server: Server, faults: Faults) -> None:
-    address = server.url.replace("127.0.0.1", chromium.CLASSROOM)
-    faults.hosts.add(urlsplit(address).netloc)
-    pupil = Explore(page, address)
+    url = server.url.replace("127.0.0.1", chromium.CLASSROOM)
+    faults.hosts.add(urlsplit(url).netloc)
+    pupil = Explore(page, url)
     pupil.open(show="narrow")
     assert page.evaluate("isSecureContext") is False
     pupil.open_head(6, 12)
@@ -50,7 +50,7 @@ PLACES = (
 
 @eventually
 def assert_shown_as_typed(explore: Explore, text: str, tokens: tuple[str, ...], query: int) -> None:
-    """Check the typed text in the text box, the picture's tokens, the card titles and the arithmetic."""
+    """Check that the text box, the tokens, the card titles and the arithmetic show the text as typed."""
     page = explore.page
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value(text)
     for alert in ("stAlert", "stException"):

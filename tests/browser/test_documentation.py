@@ -16,7 +16,7 @@ PAGES = ("index", "gallery", "coming_from", "reference", "models", "architecture
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the built site, such as "127.0.0.1:8501"; a broken link fails the build."""
+    """Host and port of the built site, such as "127.0.0.1:8501"; a broken link fails the build."""
     # With --quiet, mkdocs would not count warnings.
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
@@ -35,7 +35,7 @@ def test_every_page_is_accessible_and_contacts_no_other_host(
     for name in PAGES:
         page.goto(f"http://{site}/{name}.html")
         assert fits(page), (name, viewport)
-        # In Chromium the keyboard reaches every scrollable region, which axe does not take into account.
+        # Axe reports scrollable regions, although Chromium's keyboard focus reaches all of them.
         violations = [fault for fault in axe(page) if not fault.startswith("scrollable-region-focusable")]
         assert not violations, (name, violations)
 

@@ -18,15 +18,15 @@ def explore(**choices: str | int) -> str:
 
 
 VIEWS: dict[str, tuple[str, ...]] = {
-    "explore, masked change": (
+    "explore, masked difference": (
         explore(
             model="translator", kind="decoder", show="difference", view="Matrix", layer=2, filter="itself"
         ),
     ),
-    "explore, heatmap across": (
+    "explore, heatmap of cross-attention": (
         explore(model="translator", kind="cross", view="Heatmap", hide="true", stage="scaled"),
     ),
-    "explore, pair unfolded": (
+    "explore, sentence pair": (
         explore(text="The unbelievable tokenization.", other=SECOND, second="Read together with")
         + "&between=A→B&merge=true&hide=true&query=3+unbelievable",
         "^Several$",

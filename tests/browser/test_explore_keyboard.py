@@ -2,7 +2,7 @@
 
 from tests.browser.explore import Explore
 
-# The element with the focus, even inside a widget.
+# Return the focused element, which can be inside a widget.
 _ACTIVE = """
 () => {
     let at = document.activeElement;

@@ -112,7 +112,7 @@ def test_beyond_weights_explains_the_selected_cell(page: Page, server: Server) -
 
 
 def point(page: Page, picture: int, row: int, column: int, size: int, click: bool = False) -> None:
-    """Point at a cell of a picture of `size` × `size` words."""
+    """Hover over a cell in a picture of `size` × `size` words, or click it."""
     cells = page.get_by_role("application").nth(picture)
     cells.scroll_into_view_if_needed()
     box = box_of(cells)
@@ -152,11 +152,9 @@ def test_intervene_ablates_heads(page: Page, server: Server) -> None:
     expect(page.get_by_role("button", name="Undo: ablate head 4-2")).to_be_visible()
     complete_link = re.compile(r"(?=.*text=The\+dog)(?=.*edits=encoder\+4-2)")
     expect(page).to_have_url(complete_link)
-    page.evaluate(
-        "history.pushState({}, '', 'intervene?head=2')"
-    )  # as if an earlier correction by the server arrived late
+    page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # like a late message of the server
     expect(page).to_have_url(complete_link)
-    bars = page.get_by_role("table", name="Angle between each token’s output").locator("tbody tr")
+    bars = page.get_by_role("table", name="Change of each token’s output").locator("tbody tr")
     expect(bars).to_have_count(15)
     angles = [float(re.findall(r"([\d.]+)°", text)[0]) for text in bars.all_inner_texts()]
     expect(page.get_by_text("With these changes, the output of")).to_contain_text(f"{angles[IT]}°")

@@ -57,8 +57,8 @@ def test_allowed_site_can_embed_app(visitor: Page, tmp_path: Path, monkeypatch: 
     with platform() as site:
         monkeypatch.setenv("ATTNVIZ_FRAME_ANCESTORS", site)
         with running(tmp_path) as server:
-            address = server.url.replace("127.0.0.1", "localhost")  # another site than the platform's
-            visitor.goto(f"{site}/?{address}/masks?embed=true")
+            url = server.url.replace("127.0.0.1", "localhost")  # a different site from the platform
+            visitor.goto(f"{site}/?{url}/masks?embed=true")
             frame = visitor.frame_locator("iframe")
             expect(frame.get_by_role("heading", name="5 · Masks")).to_be_visible()
             assert server.tracebacks() == []
@@ -80,7 +80,7 @@ class _Platform(BaseHTTPRequestHandler):
 
 @contextmanager
 def platform() -> Iterator[str]:
-    """Serve a learning platform that embeds pages; yield its address."""
+    """Serve a learning platform that embeds pages; yield its URL."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Platform) as site:
         threading.Thread(target=site.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{site.server_port}"

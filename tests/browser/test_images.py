@@ -43,7 +43,7 @@ def test_hovering_a_patch_shows_its_weight_and_clicking_selects_it(page: Page, s
     ).to_be_visible()
     patch.click()
     wait_idle(page)
-    expect(chosen).to_have_text(f"{question.keyword}{weight}")  # weights to the selected patch
+    expect(chosen).to_have_text(f"{question.keyword}{weight}")  # its weight to the selected patch
     assert_accessible(page)
 
 

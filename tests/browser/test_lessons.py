@@ -42,7 +42,7 @@ def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
 
 
 def labels(text: str) -> list[str]:
-    """Return the texts of BERT's tokens."""
+    """Return BERT's tokens of a text, as strings."""
     return [token.text for token in tokens(text)]
 
 
@@ -50,15 +50,6 @@ def assert_in_url(page: Page, **choices: str) -> None:
     """Check that the page's URL has these parameters."""
     for name, chosen in choices.items():
         expect(page).to_have_url(re.compile(re.escape(urlencode({name: chosen}))))
-
-
-def data(where: Locator) -> list[list[float]]:
-    """Return the unrounded numbers of a table, by row."""
-    found: list[list[float]] = where.evaluate_all(
-        "rows => rows.map(row => [...row.querySelectorAll('td[data-value]')].map(c => +c.dataset.value))"
-        ".filter(row => row.length)"
-    )
-    return found
 
 
 def step_values(page: Page, part: str) -> list[float]:

@@ -70,7 +70,7 @@ def test_back_button_returns_to_the_previous_page(page: Page, server: Server) ->
         expect(page.get_by_role("textbox", name="Sentence")).to_have_value(OWN)
         expect(page.get_by_test_id("stAlert")).to_have_count(0)
         page.go_back()
-    wait_idle(page)  # before the sentence was typed
+    wait_idle(page)  # the page before the sentence was typed
     page.go_back()
     expect(page.get_by_role("heading", name="Heads at work")).to_be_visible()
     wait_idle(page)

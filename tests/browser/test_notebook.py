@@ -1,4 +1,4 @@
-"""The example notebook gives the stated results; its figures follow the theme and have a static fallback."""
+"""The example notebook has the stated results; its figures follow the theme and have a static fallback."""
 
 import html
 import json
@@ -31,14 +31,14 @@ Outputs = dict[str, list[dict[str, Any]]]
 
 
 def code_cells(file: Path) -> Outputs:
-    """Return the outputs of each code cell, by its id."""
+    """Return the outputs of the code cells, by cell id."""
     cells = json.loads(file.read_text("utf-8"))["cells"]
     return {cell["id"]: cell["outputs"] for cell in cells if cell["cell_type"] == "code"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder of the executed notebook: docs next to attnviz, as Jupyter and VS Code run it."""
+    """A folder with the executed notebook, next to attnviz, as when Jupyter or VS Code runs it."""
     (tmp_path / "attnviz").symlink_to(ROOT / "attnviz")
     folder = tmp_path / "docs"
     folder.mkdir()
@@ -79,7 +79,7 @@ def check_results(outputs: Outputs) -> None:
 
 
 def check_figures(outputs: Outputs, context: BrowserContext, faults: Faults, file: Path) -> None:
-    faults.hosts.add("")  # file: URLs
+    faults.hosts.add("")  # the host of file: URLs
     cells = [outputs[cell][0]["data"]["text/html"] for cell in ("look", "tired", "matrix")]
     figures = "".join("".join(lines) for lines in cells)
     file.write_text(f"<!doctype html><meta charset=utf-8>{figures}", "utf-8")
@@ -108,7 +108,7 @@ def test_static_picture_is_shown_without_scripts(context: BrowserContext, faults
     # JupyterLab and GitHub remove these elements from an untrusted figure.
     sanitized = re.sub("<(style|script|iframe).*?</\\1>", "", figure, flags=re.DOTALL)
     untrusted = page_with_figure(context, "<body>", sanitized).get_by_role("img")
-    expect(untrusted.locator("..")).to_have_text("Layer 1, head 1 of made. Trust this notebook to interact.")
+    expect(untrusted.locator("..")).to_contain_text("Trust this notebook to make the figure interactive.")
     picture = untrusted.screenshot()
     assert untrusted.evaluate("picture => picture.naturalWidth") == 640
     policy = "<meta http-equiv=Content-Security-Policy content=\"script-src 'self'\">"
@@ -121,7 +121,7 @@ def test_static_picture_is_shown_without_scripts(context: BrowserContext, faults
 
 
 def test_figure_is_drawn_inside_another_frame(context: BrowserContext, faults: Faults) -> None:
-    """As in Colab and marimo's `mo.iframe`; the origin of the outer frame is opaque or that of the page."""
+    """As in Colab and marimo's `mo.iframe`; the outer frame has an opaque origin, or the page's origin."""
     figure = html.escape(show(encoder())._repr_html_())
     context.set_offline(True)
     for sandbox in ('sandbox="allow-scripts"', ""):
@@ -134,7 +134,7 @@ def test_figure_is_drawn_inside_another_frame(context: BrowserContext, faults: F
     page = page_with_figure(
         context, "<body>", f'<iframe sandbox="" width="960" height="900" srcdoc="{figure}"></iframe>'
     )
-    expect(page.frame_locator("iframe").get_by_role("img")).to_be_visible()  # scripts cannot run there
+    expect(page.frame_locator("iframe").get_by_role("img")).to_be_visible()  # this frame blocks scripts
     assert faults.seen
     assert all("Blocked script execution" in fault for fault in faults.seen)
     faults.seen.clear()
@@ -164,7 +164,7 @@ def test_figure_follows_the_notebook_theme(context: BrowserContext) -> None:
     ):
         page.emulate_media(
             color_scheme="light" if expected == "dark" else "dark"
-        )  # the system's is the opposite
+        )  # the opposite of the notebook's theme
         page.goto("about:blank")
         page.set_content(f"<!doctype html>{around}{figure}")
         expect(inside).to_have_attribute("data-theme", expected)

@@ -38,7 +38,7 @@ _ON_PAPER = """
 
 
 def printed_sheets(page: Page) -> float:
-    """Print the page; check that nothing is clipped, dark or a button; return its height in sheets."""
+    """Return the printed height in sheets; check that no element is clipped, dark or a button."""
     sheets = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
     page.emulate_media(media="print")
     expect(page.locator(".stApp")).to_have_css("color", "rgb(28, 28, 40)")

@@ -1,4 +1,4 @@
-"""The report in a browser: offline, with the trace's numbers, by mouse, keyboard and in print."""
+"""The report in a browser: offline, its numbers, use by mouse and keyboard, and printing."""
 
 import re
 from collections.abc import Callable
@@ -20,8 +20,8 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def open_file(context: BrowserContext, faults: Faults, tmp_path: Path) -> Open:
-    """A function that opens a report as a file, offline; the browser must request nothing else."""
-    faults.hosts.add("")  # file: URLs
+    """A function that opens a report as a file, offline; the browser must request no other URL."""
+    faults.hosts.add("")  # the host of file: URLs
     context.set_offline(True)
     requested: list[str] = []
     context.on("request", lambda request: requested.append(request.url))
@@ -120,7 +120,7 @@ PINCH = """cells => {
 
 @pytest.mark.parametrize("zoomed_out", [True, False])
 def test_long_text_can_be_zoomed(open_file: Open, monkeypatch: pytest.MonkeyPatch, zoomed_out: bool) -> None:
-    """The file has all weights of a text of 300 tokens, or the 32 largest of each token."""
+    """The file has all weights of a text of 300 tokens, or the 32 largest weights of each token."""
     trace = encoder(" ".join(f"w{n}" for n in range(298)), layers=1)
     if not zoomed_out:
         monkeypatch.setattr(notebook, "MAX_WEIGHTS", 1000)
@@ -141,7 +141,7 @@ def test_long_text_can_be_zoomed(open_file: Open, monkeypatch: pytest.MonkeyPatc
         page.mouse.wheel(0, -100)
     page.keyboard.up("Control")
     expect(matrix).to_have_attribute("aria-label", re.compile("19 queries by 19 keys"))
-    for name in ("Earlier queries", "Earlier keys"):  # labels of another width have shifted the matrix
+    for name in ("Earlier queries", "Earlier keys"):  # labels of a different width have shifted the matrix
         page.get_by_role("button", name=name).click()
     matrix.focus()
     page.keyboard.press("Control+Home")

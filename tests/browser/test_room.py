@@ -33,7 +33,7 @@ OPTIONS = ("<img src=x onerror=alert(1)>", "**bold** & [link](http://example.inv
 
 
 class Lesson:
-    """The pages of a lesson: the teacher's, and the students'."""
+    """The teacher's page and the students' pages in a lesson."""
 
     def __init__(self, browser: Browser, server: Server, students: Sequence[ViewportSize]) -> None:
         self.url = server.url
@@ -53,8 +53,8 @@ class Lesson:
 
 @pytest.fixture
 def with_redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with redis_server.running() as address:
-        monkeypatch.setenv("ATTNVIZ_ROOMS", address)
+    with redis_server.running() as url:
+        monkeypatch.setenv("ATTNVIZ_ROOMS", url)
         yield
 
 

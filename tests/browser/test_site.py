@@ -17,8 +17,8 @@ _WEIGHTS = "[...window.attnviz].findLast(([name]) => name.includes('layer 4'))[1
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the site, below a sub-path of a host that serves only files."""
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of the site, below a sub-path of a host that serves only files."""
     root = tmp_path_factory.mktemp("host")
     build.build(root / "school" / "explore")
     with files(root) as host:
@@ -26,11 +26,11 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def site(context: BrowserContext, faults: Faults, address: str) -> Page:
+def site(context: BrowserContext, faults: Faults, url: str) -> Page:
     """The site in a new page, after its first picture is drawn."""
-    faults.hosts.add(address.split("/")[2])
+    faults.hosts.add(url.split("/")[2])
     page = context.new_page()
-    page.goto(address)
+    page.goto(url)
     page.wait_for_selector("html[data-drawn]")
     return page
 
@@ -52,7 +52,7 @@ def test_site_is_accessible_and_contacts_no_other_host(site: Page, viewport: Vie
     expect(site.get_by_role("heading", name="Why does it attend to dog? 30.2 %")).to_be_visible()
 
 
-def test_weights_equal_those_of_pytorch(site: Page) -> None:
+def test_weights_equal_pytorch(site: Page) -> None:
     read(site, OWN, OTHER)
     expect(site.locator(".words")).to_contain_text("it attends to")
     expected = loading.load("minilm").trace(OWN).block("encoder", 3).weights

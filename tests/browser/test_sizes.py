@@ -1,4 +1,4 @@
-"""Browsers with a larger text size, phones, and forced colours."""
+"""A larger text size in the browser, phones, and forced colours."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ _SMALL_BOXES = """
 
 @pytest.fixture(scope="module")
 def large_text_browser(browser: Browser) -> Iterator[Browser]:
-    """A Chromium with twice the default text size."""
+    """Chromium with twice the default text size."""
     arguments = [*chromium.QUIET, f"--blink-settings=defaultFontSize={LARGE}"]
     other = browser.browser_type.launch(executable_path=chromium.find(), args=arguments)
     yield other

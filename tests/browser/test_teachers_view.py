@@ -66,7 +66,7 @@ def test_remote_steps_through_large_lessons(page: Page, server: Server, lessons:
             assert page_name(page) == lesson.name
             assert visible_part(page) == "question"
             expect(page.locator(".st-key-slide-picture")).to_be_hidden()
-            press(page, "PageDown")  # the answer
+            press(page, "PageDown")  # reveal the answer
             expect(page.get_by_role("button", name="Cover the answer")).to_be_visible()
             wait_idle(page)
             assert visible_part(page) == "question"
@@ -91,7 +91,7 @@ def test_remote_steps_back_and_blanks_the_screen_except_in_text_boxes(page: Page
     html = page.locator("html")
     press(page, ".")
     assert html.get_attribute("data-black") is not None
-    press(page, "PageDown")  # the next key only turns the screen on again
+    press(page, "PageDown")  # this key only turns the screen on again
     assert html.get_attribute("data-black") is None
     expect(page.get_by_role("button", name="Reveal", exact=True)).to_be_visible()
     assert axe(page) == []
@@ -145,6 +145,6 @@ def test_explore_is_split_into_screens_in_large_type(page: Page, server: Server)
         for entry in menu(page).all():
             assert entry.evaluate(SIZE) >= MIN_FONT_SIZE - 0.1
         for move in ("Back", "Next"):
-            page.get_by_role("button", name=move, exact=True).click(trial=True)  # nothing covers it
+            page.get_by_role("button", name=move, exact=True).click(trial=True)  # nothing covers the button
         menu(page).filter(has_text="Heads").click()
         expect(page.locator(".st-key-slide-tools[data-shown]")).to_be_visible()

@@ -32,7 +32,7 @@ def message(pixels: str, layers: int = LAYERS, heads: int = HEADS, **changes: An
 
 
 def flat_pictures(size: int = 3) -> Any:
-    """Return one colour for each head, of increasing strength."""
+    """Return a picture in one colour for each head, with increasing levels, [head, size, size]."""
     return np.repeat(np.arange(LAYERS * HEADS, dtype=np.uint8) * 17, size * size).reshape(-1, size, size)
 
 
@@ -65,7 +65,7 @@ def test_larger_weights_are_drawn_further_from_the_background(
 
 
 def random_levels(shape: tuple[int, ...], masked: str = "nowhere") -> Levels:
-    """Return random levels; masked nowhere, after the diagonal, or in a block and in single cells."""
+    """Return random levels; `masked`: "nowhere", "after the diagonal", or "in places" (a block and cells)."""
     generator = np.random.default_rng(1)
     levels = generator.integers(0, MASKED, shape, dtype=np.uint8)
     if masked == "after the diagonal":

@@ -8,7 +8,7 @@ from tests.browser.widgets import Widgets
 
 @pytest.fixture
 def button_page(widgets: Widgets) -> Page:
-    """A page with only the button, in an insecure context as on http."""
+    """A page with only the button, in an insecure context like an http page."""
     widgets.mount("copy_link", {})
     return widgets.page
 
@@ -16,7 +16,7 @@ def button_page(widgets: Widgets) -> Page:
 def test_copied_link_has_the_public_address_of_the_app(widgets: Widgets) -> None:
     page = widgets.page
     assert page.url.endswith(":blank")
-    widgets.mount("copy_link", {"others": "http://192.168.0.7:85/a"})
+    widgets.mount("copy_link", {"shared_url": "http://192.168.0.7:85/a"})
     page.evaluate("document.execCommand = () => false")
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_label("Link to this view")).to_have_value("http://192.168.0.7:85/a/blank")

@@ -17,7 +17,7 @@ from tests.browser.widgets import Widgets, levels
 
 LAYERS, HEADS, QUERIES, KEYS = 2, 5, 7, 11
 SVG = "{http://www.w3.org/2000/svg}"
-CAPTION = "“The <b>dog</b> & the road” · minilm · special tokens hidden, the rest rescaled to 100 %. " * 3
+CAPTION = "“The <b>dog</b> & the road” · minilm · without special tokens, rows rescaled to 100 %. " * 3
 
 Weights = NDArray[np.float32]
 
@@ -78,7 +78,7 @@ def button(widgets: Widgets, name: str) -> Locator:
 
 
 def printed(row: Weights) -> list[str]:
-    """Return the number beside each key: whole percents, and "" below 0.5 %."""
+    """Return the printed number of each key: a whole percentage, or "" below 0.5 %."""
     return [f"{100 * float(value):.0f}\N{NO-BREAK SPACE}%" if value >= 0.005 else "" for value in row]
 
 
@@ -195,7 +195,7 @@ def test_keyboard_selects_tokens_and_escape_returns_to_the_pinned_one(widgets: W
     expect(button(widgets, "3")).to_be_focused()
     page.keyboard.press("End")
     expect(button(widgets, "5")).to_be_focused()
-    for _ in range(3):  # Several, All lines, the query column
+    for _ in range(3):  # past Several and All lines to the query column
         page.keyboard.press("Tab")
     expect(queries(widgets).nth(4)).to_be_focused()
     page.keyboard.press("ArrowDown")
@@ -273,7 +273,7 @@ def test_keyboard_moves_between_cells_and_pins_one(widgets: Widgets) -> None:
     weights = random_weights()
     show(widgets, weights, "matrix", key=9)
     page = widgets.page
-    for _ in range(3):  # chips, Several, the matrix
+    for _ in range(3):  # past the chips and Several to the matrix
         page.keyboard.press("Tab")
     expect(cells(widgets)).to_be_focused()
     path = [

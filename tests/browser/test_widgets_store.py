@@ -1,4 +1,4 @@
-"""The store: arrays reach the browser unchanged, with a name derived from their contents, and are removed."""
+"""The store: arrays reach the browser unchanged, have names derived from their contents, and are removed."""
 
 from typing import Any
 

@@ -9,8 +9,6 @@ from playwright.sync_api import Locator, expect
 from attnviz.app.components.head_map import head_map
 from tests.browser.widgets import Widgets, message_from
 
-# The map of heads
-
 LAYERS, HEADS = 3, 5
 VALUES = (np.arange(LAYERS * HEADS).reshape(LAYERS, HEADS) / 16).astype(np.float32)
 VALUES[1, 2] = np.nan

@@ -1,4 +1,4 @@
-"""Helpers for tests in a browser: waiting, accessibility checks, and recording of faults."""
+"""Helpers for browser tests: waiting, accessibility checks, and a record of faults."""
 
 import functools
 import re
@@ -55,7 +55,7 @@ for (const type of ["keydown", "input", "pointerdown", "pointerup", "click"]) {
 """Script that runs in every page before its own code, and records the times of input and of messages."""
 
 # Streamlit writes its state into the page. It sends a message some time after an input (a slider: 200 ms),
-# so the page must stay idle for a while; on a busy machine the server's first answer is late, or missing.
+# so the page must stay idle for a while; on a busy machine the server's first answer can be late or missing.
 _IDLE = """
 () => {
     const now = performance.now();
@@ -112,7 +112,7 @@ canvas => {
 
 @dataclass
 class Faults:
-    """Errors, dialogs and foreign requests in a browser.
+    """Errors, dialogs and requests to other hosts in a browser.
 
     Attributes:
         hosts: the servers ("127.0.0.1:8501") that pages may contact.
@@ -123,7 +123,7 @@ class Faults:
     seen: list[str] = field(default_factory=list)
 
     def watch(self, context: BrowserContext) -> None:
-        """Record from now on every error and dialog, and every request to a host not in `hosts`."""
+        """Start recording every error and dialog, and every request to a host not in `hosts`."""
         context.on("weberror", self._page_error)
         context.on("dialog", self._dialog)
         context.on("console", self._console)
@@ -138,7 +138,7 @@ class Faults:
         self.seen.append(f"page error: {error.error}")
 
     def _console(self, message: ConsoleMessage) -> None:
-        # Streamlit requests its own routes below the page's address first, and then at the root.
+        # Streamlit requests its own routes below the page's path first, and then at the root.
         probe = message.location["url"].endswith(("/_stcore/health", "/_stcore/host-config"))
         if message.type == "error" and not probe:
             self.seen.append(f"console error: {message.text}")
@@ -157,7 +157,7 @@ def wait_idle(page: Page) -> None:
 
 
 def clear_browser_data(page: Page, hosts: set[str]) -> None:
-    """Empty the page, close all other pages, and clear the browser's data of these hosts."""
+    """Empty the page, close all other pages, and clear the browser's data for these hosts."""
     for other in page.context.pages:
         if other != page:
             other.close()
@@ -173,7 +173,7 @@ def clear_browser_data(page: Page, hosts: set[str]) -> None:
 
 
 def visit(page: Page, url: str) -> None:
-    """Open the address and wait until the page is complete."""
+    """Open a URL and wait until the page is complete."""
     page.goto(url)
     wait_idle(page)
 
@@ -215,14 +215,14 @@ def middle(where: Locator) -> tuple[float, float]:
 
 
 def type_into(page: Page, box: str, text: str, key: str = "Enter") -> None:
-    """Replace the text of a box, and press the key that submits it."""
+    """Replace the text of a text box, and press the key that submits it."""
     where = page.get_by_role("textbox", name=box)
     where.fill(text)
     where.press(key)
 
 
 def save(where: Page | Locator, button: str, folder: Path) -> Path:
-    """Download a button's file into a folder under its suggested name; return its path."""
+    """Download a button's file into a folder under its suggested name; return the path."""
     with (where if isinstance(where, Page) else where.page).expect_download() as download:
         where.get_by_role("button", name=button, exact=True).click()
     path = folder / download.value.suggested_filename
@@ -246,7 +246,7 @@ def axe(page: Page) -> list[str]:
         page.evaluate(Axe().axe_script)
     page.wait_for_function(_SETTLED, timeout=IDLE_TIMEOUT_MS, polling=50)
     # Fetching results of passed rules would take longer than the check. Only the rules on sound and screen
-    # orientation need "preload", which loads all style sheets again; "selectors" adds one for each element.
+    # orientation need "preload", which loads all style sheets again; "selectors" adds a selector per element.
     options = "{ resultTypes: ['violations'], preload: false, selectors: false }"
     violations = page.evaluate(f"axe.run(document, {options}).then((all) => all.violations)")
     return [f"{v['id']} ({v['impact']}): {[node['html'] for node in v['nodes']]}" for v in violations]
@@ -305,7 +305,7 @@ def page_contents(page: Page) -> tuple[str, list[str]]:
 
 
 def assert_link_reproduces(page: Page) -> None:
-    """Check that the page's address opens the same view."""
+    """Check that the page's URL opens the same view."""
     expected = page_contents(page)
     other = page.context.new_page()
     visit(other, page.url)
@@ -340,7 +340,7 @@ def open_room(teacher: Page, url: str) -> str:
 
 @contextmanager
 def leading(teacher: Page, url: str) -> Iterator[str]:
-    """Open a room and yield its code. End the room after the block: a network may have at most three open."""
+    """Open a room and yield its code. End the room after the block: a network can have only three rooms."""
     code = open_room(teacher, url)
     try:
         yield code

@@ -1,4 +1,4 @@
-"""A page with only our widgets, mounted as Streamlit mounts them, but without a server."""
+"""A page that contains only widgets, mounted as Streamlit mounts them, but without a server."""
 
 import base64
 from collections.abc import Callable, Iterator, Sequence
@@ -109,7 +109,7 @@ class Widgets:
         self.page.evaluate(_SHOW, [widget, message, None])
 
     def publish(self, key: str, arrays: dict[str, NDArray[Any]], **facts: Any) -> str:
-        """Publish arrays with `store.publish`, and deliver them to the browser."""
+        """Publish arrays with `store.publish`, deliver them to the browser, and return their name."""
         place = f"store {key}"
         if key not in self.ids:
             self._mount(place, "store", None)
@@ -122,12 +122,12 @@ class Widgets:
         self.page.evaluate("place => window.mounted[place].close()", place)
 
     def events(self) -> list[list[Any]]:
-        """Return every event and trigger so far, in order, such as ["pick", {"layer": 4, "head": 2}]."""
+        """Return all events and triggers in order, each as in ["pick", {"layer": 4, "head": 2}]."""
         events: list[list[Any]] = self.page.evaluate("window.events")
         return events
 
     def pixels(self, widget: str, points: Sequence[Point], canvas: int = 0) -> list[list[float]]:
-        """Return the visible red, green and blue (0 to 255) at points of a canvas, in CSS pixels."""
+        """Return red, green and blue (0 to 255) as visible at points of a canvas, given in CSS pixels."""
         found: list[list[float]] = self.page.evaluate(_PIXELS, [widget, canvas, [list(at) for at in points]])
         return found
 

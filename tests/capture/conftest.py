@@ -14,7 +14,7 @@ def minilm() -> Model:
 
 @pytest.fixture(scope="session")
 def eager() -> PreTrainedModel:
-    """The same model run by transformers alone: the reference for every captured number."""
+    """MiniLM run by transformers alone: the reference for every captured number."""
     model: PreTrainedModel = AutoModel.from_pretrained(
         catalogue.MINILM.folder,
         attn_implementation="eager",

@@ -1,4 +1,4 @@
-"""Reference results of transformers for the tiny models, to compare with those of attnviz."""
+"""Reference results for the tiny models, computed by transformers."""
 
 from functools import cache
 from pathlib import Path
@@ -26,10 +26,10 @@ ENCODER_DECODERS = ("bart", "marian", "t5", "t5gemma", "mbart", "m2m_100", "pega
 """The families with an encoder and a decoder."""
 
 TARGET = "The road was very wide ."
-"""The text that the decoders of encoder–decoders read."""
+"""Target text for the encoder–decoders."""
 
 
-# The linear layers that hold W_O, by the ends of their names in transformers.
+# The linear layers with W_O, by family: the ends of their names in transformers.
 _OUTPUT_PROJECTIONS = {
     "bert": ["attention.output.dense"],
     "roberta": ["attention.output.dense"],
@@ -67,14 +67,14 @@ _OUTPUT_PROJECTIONS = {
 
 
 def picture() -> Image.Image:
-    """Return random noise, larger than the model's input and with another aspect ratio."""
+    """Return an image of random noise, larger than the models' input and with a different aspect ratio."""
     random = np.random.default_rng(3)
     return Image.fromarray(random.integers(0, 255, (31, 43, 3), dtype=np.uint8))
 
 
 @cache
 def cached_trace(folder: Path) -> Trace:
-    """Return the trace from attnviz's public API."""
+    """Return attnviz's trace of the reference text or image."""
     if folder.name in VISION_FAMILIES:
         return attnviz.look(picture(), folder, "noise")
     return attnviz.trace(SENTENCE, folder, target=TARGET if folder.name in ENCODER_DECODERS else None)
@@ -83,7 +83,7 @@ def cached_trace(folder: Path) -> Trace:
 def reference_model(
     folder: Path, dtype: torch.dtype = torch.float32, implementation: str = "eager"
 ) -> PreTrainedModel:
-    """Load the model with transformers' own attention; for CLIP and SigLIP, only the vision or text part."""
+    """Load the model with transformers' own attention; return only the vision part of CLIP and SigLIP."""
     auto: Any = AutoModelForSeq2SeqLM if folder.name in ENCODER_DECODERS else AutoModel
     if folder.name == "siglip_text_model":
         auto = SiglipTextModel
@@ -111,7 +111,7 @@ def reference_processor(folder: Path) -> Any:
 
 
 def reference_inputs(folder: Path, model: PreTrainedModel) -> dict[str, Tensor]:
-    """Return transformers' inputs for the same text or image."""
+    """Return transformers' inputs for the text or image of `cached_trace`."""
     if folder.name in VISION_FAMILIES:
         return {"pixel_values": reference_processor(folder)(picture(), return_tensors="pt")["pixel_values"]}
     tokenizer = reference_tokenizer(folder)
@@ -148,6 +148,6 @@ def reference_weights(folder: Path) -> dict[Kind, list[Floats]]:
 
 
 def output_projections(model: PreTrainedModel, family: str) -> list[nn.Module]:
-    """Return the linear layers with W_O, in the order in which the attentions run."""
+    """Return the linear layers with W_O, in the order in which the attention layers run."""
     ends = tuple(f".{end}" for end in _OUTPUT_PROJECTIONS[family])
     return [module for name, module in model.named_modules() if name.endswith(ends)]

@@ -1,4 +1,4 @@
-"""Sentences of a given number of tokens."""
+"""Sentences for tests, and texts with a given number of tokens."""
 
 TEXT = (
     "the dog did not cross the road as it was too tired so a small cat went over and found some old fish "
@@ -16,6 +16,6 @@ def text_for(model: str) -> str:
 
 
 def sentence(tokens: int) -> str:
-    """Return a text of this many tokens, including [CLS] and [SEP]; each of its words is one token."""
+    """Return a text of this many tokens, including [CLS] and [SEP]; each word is one token."""
     step = 1 + tokens % 7
     return " ".join(WORDS[(place * step + tokens) % len(WORDS)] for place in range(tokens - 2))

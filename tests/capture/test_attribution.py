@@ -190,7 +190,7 @@ def test_deletion_equals_removing_the_token(family: str, text: str, place: int, 
     assert np.flatnonzero(np.isnan(found.log_probability)).tolist() == [place]
 
 
-def test_occlusion_of_our_bert_equals_that_of_transformers(minilm: Model) -> None:
+def test_occlusion_of_attnviz_bert_equals_transformers(minilm: Model) -> None:
     published, reimplemented = stack_of(minilm, TIRED), stack_of(loading.load("minilm-scratch"), TIRED)
     for method in published.occlusion_methods:
         one, other = (

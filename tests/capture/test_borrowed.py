@@ -1,4 +1,4 @@
-"""Model objects of the caller: exact attention weights, and an unchanged model."""
+"""Model objects passed by the caller: exact attention weights, and an unchanged model."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_weights_of_an_object_equal_eager_and_leave_it_unchanged(folder_of: Fold
 
 
 def test_attention_implementation_of_the_object_does_not_matter(folder_of: FolderOf) -> None:
-    for family in ("falcon", "gpt2"):  # transformers can change only GPT-2's after loading
+    for family in ("falcon", "gpt2"):  # only GPT-2's implementation can be changed later
         network = reference_model(folder_of(family), implementation="sdpa")
         found = attnviz.trace(SENTENCE, network, tokenizer=reference_tokenizer(folder_of(family)))
         assert_same_weights(found, cached_trace(folder_of(family)))
@@ -175,7 +175,7 @@ def test_prompt_tuning_is_refused(network: Any, tokenizer: Any) -> None:
         attnviz.trace(SENTENCE, peft.get_peft_model(network, settings), tokenizer=tokenizer)
 
 
-def test_tokens_in_place_of_the_text_give_the_same_weights(network: Any, tokenizer: Any) -> None:
+def test_token_ids_and_their_text_have_equal_weights(network: Any, tokenizer: Any) -> None:
     expected = attnviz.trace(SENTENCE, network, tokenizer=tokenizer)
     encoded = tokenizer(SENTENCE)
     ids = encoded["input_ids"]

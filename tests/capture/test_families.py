@@ -55,7 +55,7 @@ def test_weights_equal_eager_bit_for_bit(folder_of: FolderOf, family: str) -> No
 
 
 def expected_mask(family: str, block: Block) -> Mask:
-    """Return the expected mask [query, key]: causal in decoders, and local in some layers."""
+    """Return the expected mask [query, key]: causal in decoders, with a sliding window in some layers."""
     queries, keys = (np.arange(len(tokens)) for tokens in (block.query_tokens, block.key_tokens))
     distance = queries[:, None] - keys
     windows = {"mistral": [5, 5], "gemma2": [5, 99], "gpt_oss": [5, 99], "gpt_neo": [99, 5]}
@@ -67,7 +67,7 @@ def expected_mask(family: str, block: Block) -> Mask:
 
 
 @pytest.mark.parametrize("family", families("weights"))
-def test_recorded_parts_give_the_weights(folder_of: FolderOf, family: str) -> None:
+def test_weights_follow_from_the_recorded_parts(folder_of: FolderOf, family: str) -> None:
     for block in cached_trace(folder_of(family)).blocks:
         steps = (block.query, block.key, block.mask, block.scale, block.bias, block.cap, block.sinks)
         scores, weights = attention(*steps)
@@ -185,7 +185,7 @@ def test_falcon_with_alibi_is_refused_since_implementations_differ() -> None:
         model = untrained("falcon", AutoModelForCausalLM, implementation, **sizes, **settings)
         with torch.inference_mode():
             outputs.append(model(torch.arange(3, 17)[None]).logits)
-    assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # equal outputs could be supported
+    assert float((outputs[0] - outputs[1]).abs().max()) > 0.1  # otherwise, ALiBi could be supported
     with pytest.raises(ModelNotSupported, match="twice with `eager` attention, and once with `sdpa`"):
         attnviz.trace([3, 4, 5], model)
 
@@ -211,7 +211,7 @@ def test_without_a_target_the_model_generates_greedily(folder_of: FolderOf) -> N
             ids, attention_mask=torch.ones_like(ids), do_sample=False, num_beams=1, max_new_tokens=40
         )
     read = [token.id for token in trace.of_kind("decoder")[0].query_tokens]
-    assert read[:40] == generated[0].tolist()[:40]  # `generate` forces an end token as the 41st
+    assert read[:40] == generated[0].tolist()[:40]  # `generate` forces an end token at the limit
     assert trace.written == len(read) - 1 == 40
     assert trace.target is not None
     assert len(trace.target.split()) == trace.written
@@ -246,7 +246,7 @@ def test_sentence_pairs_equal_transformers(folder_of: FolderOf, family: str) -> 
 
 
 def test_patch_token_matches_its_part_of_the_image(folder_of: FolderOf) -> None:
-    """In the first layer, only the changed patch has another key."""
+    """In the first layer, only the key of the changed patch differs."""
     base = Image.new("RGB", (25, 15), "gray")
     changed = base.copy()
     changed.paste("white", (20, 5, 25, 10))
@@ -256,11 +256,11 @@ def test_patch_token_matches_its_part_of_the_image(folder_of: FolderOf) -> None:
     assert loading.tokens(str(folder_of("vit")), "plain") == before.key_tokens
 
 
-# The check when loading, and refusals
+# The check of loaded models, and refusals
 
 
 def refusal_of(folder: Path) -> str:
-    """Load a model without the cache; return why only its weights are read."""
+    """Load a model without the cache; return why it is refused, or why only its weights are recorded."""
     try:
         return str(loading._open(resolve.entry(str(folder))).weights_alone)
     except ModelNotSupported as error:
@@ -452,7 +452,7 @@ def test_base_model_is_traced(folder_of: FolderOf, copy_of: FolderOf, family: st
 
 
 def legacy_gpt2(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Remove the prefix of the head model, and add constant masks."""
+    """Remove the language model's prefix from the names, and add constant masks."""
     bare = {name.removeprefix("transformer."): weight for name, weight in weights.items()}
     return {**bare, "h.0.attn.bias": torch.ones(1, 1, 61, 61), "h.0.attn.masked_bias": torch.tensor(-1e4)}
 
@@ -482,7 +482,7 @@ def test_legacy_files_are_read(
         (without("transformer.h.1.attn.c_attn"), r"missing.*: h\.1\.attn\.c_attn\.bias and 1 more"),
         (lambda weights: {**weights, "transformer.wpe.weight": torch.zeros(7, 15)}, "cannot be read"),
     ],
-    ids=["missing", "of another size"],
+    ids=["missing", "mismatched"],
 )
 def test_model_with_missing_or_mismatched_weights_is_refused(
     folder_of: FolderOf, tmp_path: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]], match: str

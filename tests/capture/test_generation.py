@@ -61,7 +61,7 @@ Open = Callable[[str], Opened]
 
 @pytest.fixture(scope="module")
 def opened(folder_of: FolderOf) -> Open:
-    """Tiny models with their heads and tokenizers, without end tokens."""
+    """A function that opens a tiny model with its head and tokenizer, and removes its end tokens."""
 
     @cache
     def open_family(family: str) -> Opened:
@@ -110,7 +110,7 @@ def generate_reference(network: Any, tokens: int) -> list[int]:
 
 
 @pytest.mark.parametrize("family", WRITERS)
-def test_greedy_tokens_equal_those_of_transformers(folder_of: FolderOf, opened: Open, family: str) -> None:
+def test_greedy_tokens_equal_transformers(folder_of: FolderOf, opened: Open, family: str) -> None:
     """attnviz generates with the recorded network, transformers with `eager`."""
     ours = generate_ours(without_end(open_network(folder_of(family))), Writing(13))
     assert len(ours) == 13
@@ -298,7 +298,7 @@ def test_generated_tokens_have_their_sampling_probabilities(opened: Open, family
             assert candidate.probability == pytest.approx(float(step.before[candidate.id]), abs=1e-5)
             assert candidate.share == pytest.approx(float(step.after[candidate.id]), abs=1e-5)
         assert sum(candidate.share for candidate in prediction.candidates) == pytest.approx(1, abs=1e-5)
-    for prediction in found[: len(ids) - 1]:  # nothing was sampled there
+    for prediction in found[: len(ids) - 1]:  # the prompt was not sampled
         assert all(candidate.share == candidate.probability for candidate in prediction.candidates)
     assert found[-1].actual is None
     assert sum(candidate.share for candidate in found[-1].candidates) == pytest.approx(1, abs=1e-5)

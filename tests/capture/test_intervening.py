@@ -171,7 +171,7 @@ def test_outputs_of_the_wrong_shape_are_refused(name: str, folder_of: FolderOf) 
     block = model.trace(text).blocks[0]
     queries, d_head = block.output.shape[1:]
     for shape, layer, query, message in (
-        ((queries, d_head + 1), 0, None, f"has vectors of {d_head + 1} elements; this head's have {d_head}"),
+        ((queries, d_head + 1), 0, None, f"has vectors of {d_head + 1} elements; this head needs {d_head}"),
         ((queries - 1, d_head), 0, None, f"{queries - 1} vectors for {queries} tokens"),
         ((queries + 1, d_head), 0, None, f"{queries + 1} vectors for {queries} tokens"),
         ((1, d_head), 0, queries, f"there is no row {queries + 1}; there are {queries} tokens"),
@@ -381,7 +381,7 @@ def test_threads_can_edit_one_model_concurrently(name: str, folder_of: FolderOf)
 def test_model_that_runs_differently_than_when_checked_is_not_edited() -> None:
     first, second = nn.Linear(1, 1), nn.Linear(1, 1)
     for module, message in (
-        (second, "did not run in the order"),
+        (second, "did not run in the expected order"),
         (first, "1 of the model's 2 attention modules ran"),
     ):
         with pytest.raises(ModelNotSupported, match=message), applying([first, second], [[()], [()]]):

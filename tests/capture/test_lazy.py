@@ -117,7 +117,7 @@ def test_numbers_that_are_not_finite_are_refused_when_read(network: Any) -> None
     trace = attnviz.trace(IDS, network)
     assert np.isfinite(trace.blocks[1].weights).all()
     for block, name in ((trace.blocks[1], "value"), (trace.blocks[2], "weights")):
-        with pytest.raises(InvalidTrace, match=f"{name} has numbers that are not finite"):
+        with pytest.raises(InvalidTrace, match=f"{name} contains numbers that are not finite"):
             getattr(block, name)
 
 

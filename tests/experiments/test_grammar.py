@@ -53,7 +53,7 @@ def test_repeated_words_are_found_by_number() -> None:
     ("line", "message"),
     [
         ("adverb old>dog", "“adverb” is not a relation"),
-        ("object dog", "“dog” must have two words with > between them"),
+        ("object dog", "“dog” must be two words with > between them"),
         ("object cat>saw", "“cat” is not in the sentence"),
         ("determiner the>dog", "“the” occurs 2 times. Write the#1 for the first"),
         ("determiner the#3>dog", "“the#3”: “the” occurs only 2 times"),

@@ -51,15 +51,18 @@ def test_words_after_the_choice_are_found_in_both_sentences() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("The dog slept.", "it needs"),
-        (LINE.replace("*it*", "* *"), "it needs"),
-        (LINE.replace("[road]", "[road"), "it needs"),
-        ("*It* was too {tired > dog | narrow > road}, so the [dog] did not cross the [road].", "it needs"),
+        ("The dog slept.", "a pair needs"),
+        (LINE.replace("*it*", "* *"), "a pair needs"),
+        (LINE.replace("[road]", "[road"), "a pair needs"),
+        (
+            "*It* was too {tired > dog | narrow > road}, so the [dog] did not cross the [road].",
+            "a pair needs",
+        ),
         (LINE.replace("> road", "road"), "must have two parts"),
-        (LINE.replace("> road", "> street"), "“street” must be marked once"),
-        (LINE.replace("> road", "> dog"), "in both sentences"),
-        (LINE.replace("narrow", "tired"), "the same words"),
-        (LINE.replace("road", "dog"), "must be marked once"),
+        (LINE.replace("> road", "> street"), "“street” must be in [ ] exactly once"),
+        (LINE.replace("> road", "> dog"), "both parts in { } name"),
+        (LINE.replace("narrow", "tired"), "both parts in { } begin with"),
+        (LINE.replace("road", "dog"), "must be in [ ] exactly once"),
         (LINE.replace("dog", "cat"), "duplicate pair"),
     ],
 )

@@ -160,5 +160,7 @@ def test_invalid_lines_are_skipped_except_in_annotated_texts() -> None:
     *_, last = measure(RULES[:1], Corpus.from_text(content, "x"), "minilm")
     found = last.found["previous token"]
     assert (found.examples, found.skipped, found.reasons[0].text) == (10, 1, "caf?")
-    with pytest.raises(AttnvizError, match="Line 11 of “x”: This line has bytes that are not UTF-8"):
+    with pytest.raises(
+        AttnvizError, match="Line 11 of “x”: This line has null characters or bytes that are not UTF-8"
+    ):
         next(measure(head_tests.find("grammar"), Corpus.from_text(content, "x"), "minilm"))

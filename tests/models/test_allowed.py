@@ -73,7 +73,7 @@ def test_without_a_list_only_local_visitors_can_open_models(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("setting", "problem"),
     [
-        (",", "has no model"),
+        (",", "lists no model"),
         ("minilm, =/secret", "Model 2"),
         ("<b>=/secret", "Model 1"),
         ("/secret/bert, /secret/two/bert", "two models"),

@@ -91,7 +91,7 @@ def test_error_of_a_damaged_file_states_the_remedy(
     package, folder = damageable
     published = (folder / name).read_bytes()
     (folder / name).write_bytes(published[:-2] + bytes([published[-2] ^ 1]) + published[-1:])
-    with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ differs from the published one.*{REMEDY}"):
+    with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ differs from the published file.*{REMEDY}"):
         _ = package.folder
     (folder / name).unlink()
     with pytest.raises(ModelFilesDamaged, match=rf"{name} of \S+ cannot be read \(No such file.*{REMEDY}"):

@@ -130,7 +130,7 @@ def test_invalid_config_file_is_refused(content: str, bert: Path) -> None:
             for value in ({"AutoModel": "own.Model"}, {"AutoConfig": "own.Config"}, "own.Model")
         ),
         *(
-            (numbers, ModelNotSupported, "attnviz reads at most")  # before memory is allocated
+            (numbers, ModelNotSupported, "attnviz supports at most")  # before memory is allocated
             for numbers in (
                 {"num_labels": 10**8},
                 {"num_hidden_layers": 10**9},

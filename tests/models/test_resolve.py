@@ -61,7 +61,7 @@ def test_folder_is_found_by_its_name(
     [
         ("gpt2", "openai-community/gpt2"),
         ("nothing", "minilm, minilm-scratch, translator"),
-        ("https://huggingface.co/owner/name/", "Perhaps owner/name?"),
+        ("https://huggingface.co/owner/name/", "Did you mean owner/name?"),
         ("file:///etc/passwd", "is a URL"),
         ("./none", "There is no folder"),
         ("x" * 100_000, "…”"),
@@ -73,7 +73,7 @@ def test_error_of_an_unknown_name_has_a_suggestion(name: str, words: str) -> Non
         resolve.entry(name)
     message = str(caught.value)
     assert words in message
-    assert ("Perhaps" in message) == name.startswith("https:")
+    assert ("Did you mean" in message) == name.startswith("https:")
     assert len(message) < 500
     assert message.encode()
 

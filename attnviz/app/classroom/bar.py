@@ -33,7 +33,7 @@ class Seat:
     """A visitor's role in a room.
 
     Attributes:
-        room: Code of the room; "" for none, and before the browser's first message.
+        room: Code of the room; "" without a room, and before the browser's first message.
         teaches: True for the teacher.
         trouble: Reason why there is no room; "" for none.
     """
@@ -100,7 +100,7 @@ def current() -> Bar | None:
 
 @contextmanager
 def after(page: StreamlitPage) -> Iterator[None]:
-    """Draw the bar after the page inside this context, even if the page stops early or fails."""
+    """Draw the bar after the page that this context draws, even if the page stops early or fails."""
     bar = Bar(st.container(key="room-bar"), page.url_path or "explore")
     token = _CURRENT.set(bar)
     try:
@@ -152,7 +152,7 @@ def room_bar(
         revealed: Lessons with revealed answers.
         question: Question of the page.
         request: Action for the browser, executed once: an identifier, the action, and the code of a room.
-        known: The last values of `on_seat`.
+        known: The last arguments of `on_seat`.
         on_seat: Called with the room, whether the visitor teaches, the problem (see `Seat`), and the reason
             why answers stay covered (see `question.why_covered`).
         on_reveal: Called with the lessons that the teacher has revealed.

@@ -39,7 +39,7 @@ export function pointOf(event) {
   const key = [...part.classList].find((name) => name.startsWith(KEY)).slice(KEY.length);
   const large = isLarge(thing);
   const { left, top, width, height } = thing.getBoundingClientRect();
-  const share = (of, whole) => Math.round((1000 * of) / whole);
+  const share = (distance, length) => Math.round((1000 * distance) / length);
   const at = large ? ` ${share(event.clientX - left, width)} ${share(event.clientY - top, height)}` : "";
   const named = large ? root.querySelector(".tip:not([hidden])") : thing;
   const parts = [...(named?.childNodes ?? [])].map(({ textContent }) => textContent);
@@ -47,7 +47,7 @@ export function pointOf(event) {
   return { words: words.length > MAX_LENGTH ? `${words.slice(0, MAX_LENGTH - 1)}…` : words, picture: key, place: place + at };
 }
 
-/** Returns the position of a point on the screen; undefined if it is not drawn.
+/** Returns the element of a point and its rectangle on the screen; undefined if the element is not drawn.
  * @param {import("./room.js").Point} point */
 function find({ picture, place }) {
   const part = document.querySelector(`.stMain .${KEY}${CSS.escape(picture)}`);

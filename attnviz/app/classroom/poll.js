@@ -94,11 +94,11 @@ export class PollPanel {
     if (room.teaches) {
       const { here } = room.state.people;
       const when = before ? " in the second vote" : "";
-      const hidden = peeked === this.poll.round ? "Only this screen shows the votes." : "The votes are hidden, on this screen too.";
+      const hidden = peeked === this.poll.round ? "Only this screen shows the votes." : "The votes are hidden on all screens.";
       const hint = shown ? "" : ` ${hidden}`;
       return `${votes} of ${here} voted${when}.${open ? "" : " The vote is closed."}${hint}`;
     }
-    if (open) return mine === null ? "Choose one." : "Your vote counts. You can change it until the vote is closed.";
+    if (open) return mine === null ? "Choose one." : "You have voted. You can change your answer until the vote is closed.";
     return shown ? `${votes} voted.` : "The vote is closed. Your teacher will show the result.";
   }
 }

@@ -10,7 +10,7 @@ import styles from "./room_bar.css";
 const SOON = 100; // milliseconds
 const REPEAT = 2000; // milliseconds, before an unanswered request for a page is repeated
 const MAX_REPEAT = 10_000;
-const [POLL, END] = ["Poll this page's question", "End it for all?"];
+const [POLL, END] = ["Poll this page's question", "End room for all?"];
 const CLICK_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 
 /**
@@ -22,7 +22,7 @@ const CLICK_EVENTS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click
 
 // State that is kept when the page changes.
 let lastRequest = ""; // the id of the last executed request
-let followed = ""; // the last of the teacher's views that was opened
+let followed = ""; // the teacher's view that was opened last
 let folded = false;
 /** @type {{ view: import("./room.js").TeacherView, tries: number }} */
 let goal = null; // the teacher's view that is being opened; null once Python has drawn it
@@ -168,7 +168,7 @@ class RoomBar extends View {
     this.trigger("seat", now);
   }
 
-  /** Returns whether a click in a picture points at an element, instead of its usual effect. */
+  /** Returns whether a click in a picture points at an element, instead of having its usual effect. */
   get isPointing() {
     return room.teaches && Boolean(room.state) && (this.aiming || Boolean(room.state.point));
   }
@@ -216,7 +216,7 @@ class RoomBar extends View {
     this.arrive();
   }
 
-  /** Navigates until the page drawn by Python is the teacher's. */
+  /** Navigates until the page drawn by Python is the teacher's page. */
   arrive() {
     if (!isIdle()) {
       this.later(SOON);

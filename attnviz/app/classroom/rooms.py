@@ -57,7 +57,7 @@ class Person(NamedTuple):
 
     Attributes:
         seen: Time of the last message, in seconds since 1970.
-        following: True if their page follows the teacher's.
+        following: True if the student's page follows the teacher's page.
     """
 
     seen: float
@@ -70,15 +70,15 @@ class Poll:
 
     Attributes:
         round: Number of this round of voting in the room. A vote includes its round, so that a late vote
-            does not count in the next one.
+            does not count in the next round.
         question, options: The teacher's texts; options are numbered from 0.
         sentence: The sentence that the question is about; "" for none.
         right: The correct option, if any.
-        before: Counts of the first vote, if this is the second on the same question.
+        before: Counts of the first vote, if this is the second vote on the same question.
         open: True while voting is possible.
         shown: True if students see the counts.
-        votes: Latest choice of each voter, by a keyed hash of the voter's token. While the poll is open, it
-            includes voters who have left; their votes count again when they return.
+        votes: Latest choice of each voter, by a keyed hash of the voter's token. In an open poll, the votes
+            of absent students are kept, and count again when these students return.
     """
 
     round: int
@@ -141,7 +141,7 @@ class Room:
     Attributes:
         ends: Latest end, in seconds since 1970.
         key: Hash of the teacher's key.
-        salt: Salt of the voters' hashes; it makes them differ between rooms.
+        salt: Salt of the voters' hashes, which therefore differ between rooms.
         view: The teacher's view: page, URL query, and revealed lessons.
         point: Element that the teacher points at: its text, part of the page, and position; see `room.js`.
         rounds: Number of rounds of voting so far.
@@ -293,7 +293,7 @@ class Room:
             self.poll.close(self.people)
             self.poll.shown |= action == "show"
         elif self.poll.shown:
-            raise Refused("The answer is already shown. A second vote must start before that.")
+            raise Refused("The answer is already shown. Start a second vote before you show the answer.")
         elif any(counts):  # otherwise the button was pressed twice
             self.rounds += 1
             self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})

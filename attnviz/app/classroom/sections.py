@@ -1,4 +1,4 @@
-"""The page "Classroom": open a room, show its code, or join one."""
+"""The page "Classroom": open a room, show its code, or join a room."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def draw_teachers_heading() -> None:
 
 
 def code_in(typed: str) -> str:
-    """Return the room code in a link; return other text without spaces at its ends."""
+    """Return the room code in a link; without a link, return the text without surrounding spaces."""
     link = re.search(rf"[?&]{ROOM.name}=([^&#]*)", typed)
     return unquote(link[1] if link else typed).strip()
 
@@ -54,7 +54,7 @@ def _entrance(trouble: str) -> None:
     with join:
         st.header("Join a room", anchor=False)
         st.markdown(
-            "Your teacher shows a code. You need no name and no account. Your page "
+            "Your teacher shows a code. You need neither a name nor an account. Your page "
             "then follows your teacher's, until you choose *Stop following*."
         )
         code = code_in(ROOM.draw("Room code", placeholder="ABC DEF", max_chars=300))

@@ -71,7 +71,7 @@ class _Window:
         self.changed.set()
 
     def exceeds_rate_limit(self) -> bool:
-        """Count a message; return whether it exceeds the rate limit, and queue an error for the first."""
+        """Count a message; return whether it exceeds the rate limit. The first that does queues an error."""
         if time.monotonic() - self._second >= 1:
             self._second, self._messages = time.monotonic(), 0
         self._messages += 1
@@ -231,7 +231,7 @@ class Rooms:
             window.refuse("This room is closed.", fatal=True)
 
     def _to_all(self, reason: str | None) -> None:
-        """Send an error to all windows; None sends the state again, which clears it."""
+        """Send an error to all windows; None sends the state again, which clears the error."""
         for window in [window for live in self._live.values() for window in live.windows]:
             if reason:
                 window.refuse(reason)
@@ -243,7 +243,7 @@ class Rooms:
 
     async def _visit(self, socket: WebSocket) -> None:
         if not _is_origin_allowed(socket.headers.get("Origin"), socket.headers.get("Host")):
-            await socket.close(_FOREIGN)  # before accepting it, so that the response is 403
+            await socket.close(_FOREIGN)  # before accepting the connection, so that the response is 403
             return
         await socket.accept()
         with suppress(WebSocketDisconnect):
@@ -301,7 +301,7 @@ class Rooms:
                     window.refuse(str(reason))
                 if not window.exceeds_rate_limit() and message != {"do": "here"}:
                     await self._handle(code, window, message)
-        except TimeoutError:  # such as a sleeping phone
+        except TimeoutError:  # for example because a phone is asleep
             if not sending.done():
                 await window.socket.close(_TRY_AGAIN)
         finally:

@@ -18,7 +18,7 @@ MAX_ROOMS = 200
 """Maximum number of rooms in a store."""
 
 _TIMEOUT = 1.0  # seconds, for Redis
-_MAX_TRIES = 100  # attempts to change a room that others change at the same time
+_MAX_TRIES = 100  # attempts to change a room that other requests change at the same time
 
 
 class Memory:
@@ -39,7 +39,7 @@ class Memory:
         return (number, text) if until > time.time() else None
 
     def write(self, code: str, number: int, text: str, until: float) -> bool:
-        """Write a room if it has this version number, and increment it; return whether it was written.
+        """Write a room unless it was changed since it was read; return whether it was written.
 
         Args:
             code: Code of the room.
@@ -186,4 +186,4 @@ def update(store: Store, code: str, change: Callable[[rooms.Room], None]) -> tup
         change(room)
         if store.write(code, number, room.serialize(), room.until):
             return number + 1, room
-    raise TimeoutError(f"A room was changed by others during each of {_MAX_TRIES} attempts.")
+    raise TimeoutError(f"A room was changed by other requests during each of {_MAX_TRIES} attempts.")

@@ -56,7 +56,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _products(steps: WeightArithmetic) -> str:
-    """Return a table of the largest products of the two vectors, the sum of the others, and the total."""
+    """Return a table of the largest products of the two vectors, the sum of all others, and the total."""
     products = steps.products
     order = np.argsort(-np.abs(products), kind="stable")[:_NUM_PRODUCTS]
     rows = [
@@ -85,7 +85,7 @@ def _scaling(steps: WeightArithmetic) -> str:
 
 
 def _scale_factor(steps: WeightArithmetic) -> tuple[str, str]:
-    """Return the scaling in words and as a formula: ÷ √d_head as in the paper, or the model's own factor."""
+    """Return the scaling in words and as a formula: ÷ √d_head, or the model's own factor."""
     size = len(steps.products)
     if abs(steps.scale * np.sqrt(size) - 1) < 1e-5:
         return f"divide by $\\sqrt{{{size}}}$", f"\\div \\sqrt{{{size}}}"

@@ -47,6 +47,6 @@ def atlas(
         omitted: Note on hidden parts, for the saved picture.
         column_labels: Names of the columns; None for the numbers of the heads.
         on_pick: Called with layer and head, from 1.
-        on_tokens: Called with the query and key of a head view's pending selection: a message also brings
+        on_tokens: Called with the query and key of a head view's pending selection: a message also restores
             older values of Streamlit's controls, which would undo that selection.
     """

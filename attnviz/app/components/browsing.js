@@ -13,7 +13,7 @@ const MAX_LENGTH = 8000; // characters of a URL; servers and proxies refuse long
 
 /** Returns the URL without these parameters.
  * @param {string} url @param {string[]} names */
-export function without(url, names) {
+export function removeParameters(url, names) {
   const link = new URL(url);
   for (const name of names) link.searchParams.delete(name);
   return link.href;
@@ -21,13 +21,13 @@ export function without(url, names) {
 
 /** Returns the URL, without its longest parameters if it is too long.
  * @param {string | URL} url */
-function bounded(url) {
+function shortenUrl(url) {
   let link = new URL(url, location.href).href;
   while (link.length > MAX_LENGTH) {
     const sizes = [...new URL(link).searchParams].map(([name, value]) => ({ name, size: encodeURI(value).length }));
     if (!sizes.length) break;
     const [{ name }] = sizes.sort((one, other) => other.size - one.size);
-    link = without(link, [name]);
+    link = removeParameters(link, [name]);
   }
   return link;
 }
@@ -42,7 +42,7 @@ export function installHistoryHandler() {
   }
   let page = location.pathname;
   const write = (state, unused, url) => {
-    const link = bounded(url ?? location.href);
+    const link = shortenUrl(url ?? location.href);
     const changes = link.split("#")[0] !== location.href.split("#")[0];
     History.prototype[acted && changes ? "pushState" : "replaceState"].call(history, state, unused, link);
     if (!changes) return;

@@ -2,13 +2,13 @@
 
 import { element } from "../../widgets/dom.js";
 import { View, widget } from "../../widgets/widget.js";
-import { URL_CHANGED, replaceUrl, without } from "./browsing.js";
+import { URL_CHANGED, removeParameters, replaceUrl } from "./browsing.js";
 import styles from "./copy_link.css";
 
 const COPIED_FOR = 2000; // milliseconds
 const OPENED = location.pathname; // the first page of this visit
 
-/** @typedef {{ query: string, always: string[], never: string[], others: string }} Message sent and documented by copy_link.py */
+/** @typedef {{ query: string, always: string[], never: string[], shared_url: string }} Message sent and documented by copy_link.py */
 
 /** @extends {View<Message>} */
 class CopyLink extends View {
@@ -31,8 +31,8 @@ class CopyLink extends View {
     window.addEventListener(URL_CHANGED, this.complete);
   }
 
-  /** Restores missing parameters: Streamlit may omit them after a change of page, and when the server corrects a
-   * parameter, it restores the URL of the browser's last request. */
+  /** Restores missing parameters: Streamlit may omit them after a change of page, and sets the URL of the browser's
+   * last request when the server corrects a parameter. */
   update(data) {
     this.data = data;
     this.page = location.pathname;
@@ -60,12 +60,12 @@ class CopyLink extends View {
     if (inField) this.button.focus();
   }
 
-  /** Copies from the text field: browsers block the clipboard API on plain http, as in a classroom's network. */
+  /** Copies from the text field: browsers block the clipboard API on plain http, for example in a classroom. */
   copy() {
     clearTimeout(this.timer);
-    const link = new URL(without(location.href, this.data?.never ?? []));
-    const others = this.data?.others;
-    this.field.value = others ? `${others}/${link.pathname.split("/").pop()}${link.search}` : link.href;
+    const link = new URL(removeParameters(location.href, this.data?.never ?? []));
+    const shared = this.data?.shared_url;
+    this.field.value = shared ? `${shared}/${link.pathname.split("/").pop()}${link.search}` : link.href;
     this.manual.hidden = false;
     this.field.focus();
     this.field.select();

@@ -14,7 +14,7 @@ def copy_link(
 ) -> None:
     """Draw "Copy link", which copies the page's URL, with all choices, to the clipboard.
 
-    The copied link has the host name by which other devices reach the app, if it is known.
+    The copied link contains the address at which other devices reach the app, if it is known.
 
     If the browser does not allow copying, the widget shows a text field with the link.
 
@@ -22,8 +22,8 @@ def copy_link(
         key: Streamlit key of this widget.
         parameters: All choices on the page. After a change of page, the URL has none of them
             until the visitor changes something.
-        always: Parameters that the link includes even at their default, because the default differs
-            elsewhere.
+        always: Parameters that the link includes even at their default, because the default depends
+            on other parameters.
         never: Parameters to remove from the copied link.
     """
     mount(
@@ -33,6 +33,6 @@ def copy_link(
             "query": urlencode(parameters, doseq=True),
             "always": always,
             "never": never,
-            "others": address.shared_url(),
+            "shared_url": address.shared_url(),
         },
     )

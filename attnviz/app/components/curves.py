@@ -185,7 +185,7 @@ def _colour(colour: Colour) -> str:
 
 
 def _shape(marker: Marker | None) -> str:
-    return marker or "stroke"  # the legend's symbol of a line
+    return marker or "stroke"  # the legend's symbol for a line
 
 
 def _legend(lines: Sequence[Line], faint: str) -> dict[str, Any]:

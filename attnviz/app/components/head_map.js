@@ -22,7 +22,7 @@ const positionOf = (value, { low: [low], high: [high] }) =>
   high > low ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
 
 /**
- * Returns the level, 0 to 254, at a position on the bar. A diverging scale has 127 at zero.
+ * Returns the level, 0 to 254, at a position on the bar. On a diverging scale, zero has level 127.
  * @param {number} place
  * @param {Message} message
  */

@@ -38,9 +38,9 @@ def head_map(
         values: [layer, head]; NaN where a head has no value.
         texts: Tooltip of each head, layer by layer, also read by screen readers: "66 %"
             becomes "Head 4-2: 66 %".
-        low, high: Ends of the scale. Values beyond an end are clipped to its colour.
+        low, high: Ends of the scale and their labels. Values beyond an end have the colour of the end.
         kind: "sequential" (from the background's colour at `low` to the strongest at `high`) or "diverging"
-            (0 has the background's colour; the end further from 0 has the strongest).
+            (0 has the background's colour; the end further from 0 has the strongest colour).
         printed: Short text in the cell of each head, if it fits: "66".
         selected: Layer and head to outline, from 0.
         row_labels, column_labels: Labels of rows and columns that are not layers and heads.

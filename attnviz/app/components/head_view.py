@@ -1,4 +1,4 @@
-"""One head, or several of a layer, as lines between tokens or as a matrix, with values on hover."""
+"""One or several heads of a layer, as lines between tokens or as a matrix, with values on hover."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Part:
         span: Number of tokens along a side.
         size: Number of queries and keys of the text.
         matches: Search result, in words.
-        below: Weights below this are not drawn.
+        below: Threshold; smaller weights are not drawn.
         hidden_weight: Amount of weight that is not drawn, in words.
     """
 
@@ -71,8 +71,8 @@ def head_view(
         pixels: Store id of the array `pixels`, uint8 [head, query, key], with the metadata `heads` ([layer,
             head] pairs, from 1) and, for the legend, `high` (each head's value at the highest level).
         exact: Store id of the array `values`, float32 [head, query, key]; None until computed. For rescaled
-            rows also the array `left`, float32 [head, query], the fraction of each row that is shown, with
-            the metadata `hidden` (names of the hidden tokens) and `min_kept` (rows below it are marked).
+            rows also the array `left`, float32 [head, query], each row's weight on shown tokens, with
+            the metadata `hidden` (names of the hidden tokens) and `min_kept` (rows below this are marked).
         view: "lines" or "matrix".
         layer, heads: Shown heads, from 1.
         heads_total: Number of heads in the layer; 0 hides the head selector.

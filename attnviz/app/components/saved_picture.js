@@ -46,7 +46,7 @@ export function savePicture(view, ending) {
  * @param {FileFacts} facts
  */
 export function pictureFile(root, { title, about }) {
-  const shapes = within(root, root);
+  const shapes = shapesOf(root, root);
   const width = Math.max(root.scrollWidth, root.offsetWidth);
   const height = Math.max(root.scrollHeight, root.offsetHeight);
   const lines = (text, size, style) =>
@@ -76,7 +76,7 @@ export function pictureFile(root, { title, about }) {
  * @param {HTMLElement} root
  * @returns {SVGElement[]}
  */
-function within(node, root) {
+function shapesOf(node, root) {
   const style = getComputedStyle(node);
   const [shown, opacity] = [style.visibility !== "hidden" && style.clipPath === "none", Number(style.opacity)];
   if (style.display === "none" || !opacity || !shown) return [];
@@ -89,8 +89,8 @@ function within(node, root) {
   }
   const inner = frame(node, box);
   for (const child of node.childNodes) {
-    if (child instanceof Element) inner.push(...within(child, root));
-    else if (child instanceof Text && child.data.trim()) inner.push(...lettering(child, style, root));
+    if (child instanceof Element) inner.push(...shapesOf(child, root));
+    else if (child instanceof Text && child.data.trim()) inner.push(...drawText(child, style, root));
   }
   if (style.overflowX === "hidden" && node instanceof HTMLElement && isClipped(node)) {
     shapes.push(drawing("svg", { ...rounded(box), viewBox: Object.values(rounded(box)).join(" ") }, ...inner));
@@ -201,7 +201,7 @@ const letters = (style) => ({
 });
 
 /** Draws the lines of a text with their widths on the page, so that they fit in any font. */
-function lettering(text, style, root) {
+function drawText(text, style, root) {
   const range = document.createRange();
   const upright = style.writingMode.startsWith("vertical");
   const lines = [];

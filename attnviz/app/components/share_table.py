@@ -13,7 +13,7 @@ class Row(TypedDict):
 
     Attributes:
         place: Text before the label: rank or number, "…", or "".
-        score: Dot product of a key with the query; None for several keys together.
+        score: Dot product of the key and the query; None for a row with several keys.
         shares: Value in each column; a negative value has no bar.
         written: Formatted values; the default format is percent.
         mark: Note on an emphasized row: "chosen" or "in the text"; "" for none.
@@ -32,7 +32,7 @@ class Row(TypedDict):
 
 
 class Measure(TypedDict):
-    """A number for each column, below its values."""
+    """A line below the rows: a label, and a formatted number for each column."""
 
     label: str
     values: Sequence[str]
@@ -63,5 +63,5 @@ def share_table(
         measures: Lines below the rows.
         full: Value at which a bar is full.
         about: Caption of the saved picture, in place of the page's sentence.
-        omitted: Tokens not among the rows, for the saved picture.
+        omitted: Names of the tokens without a row, for the saved picture.
     """

@@ -10,7 +10,7 @@ const DIGITS = 4;
  * @typedef {import("./steps.js").Steps} Steps
  * @typedef {{ name: string, row: number, column: number }} Cell
  * @typedef {{ title?: any[], notes?: any[][], list?: Node[], line: any[], from?: [string, { row?: number, column?: number }][] }} Explained
- *   heading, sentences, list of products, formula, and the parts of arrays that it uses
+ *   heading, sentences, list of products, formula, and the parts of arrays that the formula uses
  */
 
 const shown = (part, value, role = "") => number(part, value, fixed(value, DIGITS), role);
@@ -40,7 +40,7 @@ const owner = (steps, { name, row }) => named(steps, steps.array(name).shape.len
 const constant = (about, value) => formula(symbolOf(about), " = ", shown("result", value, "outcome"));
 
 /**
- * Lists the largest products of a sum, and adds them up.
+ * Lists the largest products of a sum, and adds up all products.
  * @param {{ factors: number[][], roles: string[], names: (at: number) => any[], rest?: [string, number][], outcome: number,
  *   role?: string }} sum
  */
@@ -55,7 +55,7 @@ function addition({ factors, roles, names, rest = [], outcome, role = "" }) {
     return element("li", {}, element("span", { class: "of" }, ...names(at)), element("span", { class: "times" }, ...product));
   });
   /** @type {[string, number][]} */
-  const terms = [[`sum of the ${listed.length}`, total(listed.map((at) => products[at]))]];
+  const terms = [[`sum of the ${listed.length} products`, total(listed.map((at) => products[at]))]];
   if (others.length) terms.push([`the other ${others.length} products`, total(others)]);
   const all = [...terms, ...rest];
   const line = all.length === 1 ? [terms[0][0]] : all.flatMap(([name, value], at) => [at ? " + " : "", `${name}: `, bracketed("term", value)]);
@@ -152,7 +152,7 @@ const FORMULAS = {
     const v = steps.array(values);
     return {
       title: [`Number ${column + 1} of the output for `, named(steps, null, "query")],
-      notes: [["The sum of each weight times its number in column ", String(column + 1), " of ", symbolOf(arrays[values]), "."]],
+      notes: [["Each weight times the number in its row and column ", String(column + 1), " of ", symbolOf(arrays[values]), ", added up."]],
       ...addition({
         factors: Array.from(steps.array(weights).values, (weight, row) => [weight, v.values[row * v.shape[1] + column]]),
         roles: ["weights", "value"],

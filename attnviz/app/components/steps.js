@@ -1,4 +1,4 @@
-/* steps: a computation as a list of steps, each with its input and output arrays. Every number shows its formula. */
+/* steps: a computation as a list of steps, each with its input and output arrays, and a formula for every number. */
 
 import { isTouchScreen, cellUnder, element } from "../../widgets/dom.js";
 import { destination, tabStop } from "../../widgets/keyboard.js";
@@ -13,7 +13,7 @@ import styles from "./steps.css";
 const LINES = { narrow: 6, wide: 4 }; // lines of a long vector
 const NARROW = 480; // pixels of the widget
 const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // possible values of a full bar
-const COLOUR_QUANTILE = 0.98; // of a matrix's absolute numbers, at the end of its colour scale
+const COLOUR_QUANTILE = 0.98; // quantile of a matrix's absolute numbers at which its colour scale ends
 const WIDTHS = { matrix: "minmax(0, 1fr)", numbers: "clamp(2.6rem, 12cqi, 4rem)", bars: "clamp(2.9rem, 16cqi, 6rem)" };
 
 /** One matrix or vector of a step. */
@@ -33,7 +33,7 @@ class Block {
     const weights = as === "numbers" && role === "weights";
     this.full = weights ? SCALES.find((scale) => scale >= Math.max(...values)) : 1;
     if (as === "matrix") this.head.append(element("small", {}, `${this.rows} × ${this.columns}`));
-    if (this.full < 1) this.head.append(element("small", {}, `bars to ${100 * this.full} %`));
+    if (this.full < 1) this.head.append(element("small", {}, `full bar: ${100 * this.full} %`));
     this.body = element("div", { class: `block ${as} ${role}`, role: "application", tabindex: 0, "data-name": name, "data-part": name });
     this.body.setAttribute("aria-roledescription", "matrix");
     const size = this.wrapped ? `${values.length} numbers` : `${this.rows} by ${this.columns}`;
@@ -88,7 +88,7 @@ class Block {
     return { row: Math.floor(at / this.columns), column: at % this.columns };
   }
 
-  /** Returns the cell to select first: the largest number, or with a row for each token, that of the query's row. */
+  /** Returns the cell to select first: the largest number, in the query's row if there is a row for each token. */
   home() {
     const { steps, columns, values } = this;
     if (this.wrapped) return { name: this.name, row: 0, column: steps.number(this) };
@@ -260,7 +260,7 @@ export class Steps extends View {
     return element("li", attributes, ...(lane ? [rail] : []), body);
   }
 
-  /** Returns a step's blocks: arrays without token rows on top, token rows, and results of all rows below. */
+  /** Returns a step's blocks: on top, arrays without token rows; then arrays with token rows; then results of all rows. */
   grid(columns) {
     const labelled = columns.some(({ rows }) => rows.length);
     const stack = (at, names, place, height) => {

@@ -1,4 +1,4 @@
-"""A computation as a list of steps, with the input and output arrays of each."""
+"""A computation as a list of steps, with the input and output arrays of each step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Column(TypedDict):
 
 
 class DrawnStep(TypedDict):
-    """One step: its name, formula, explanation and arrays; in a residual stream also its position there."""
+    """One step: its name, formula, explanation and arrays; in a residual stream also its lane."""
 
     title: str
     formula: str
@@ -113,14 +113,14 @@ def steps(
         key: Streamlit key of this widget.
         source: Store id of the arrays, float32; for a softmax also the metadata `largest` and `sum`.
         step: Current step, from 1.
-        steps: All steps; a single one without a title has no buttons.
+        steps: All steps; a single step without a title has no buttons.
         arrays: Arrays to draw, by name.
         keep_open: Keep earlier steps open; each vector then has its formula below it.
         tokens: Tokens that have a row.
         query: Row of the query token, from 0.
         total: Number of tokens of the text.
-        rest: Number of tokens without a row, as `count`; the array `rest` has their sum.
-        origin: Where the tokens' vectors come from.
+        rest: Number of tokens without a row, as `count`; the array `rest` is the sum of their terms.
+        origin: Origin of the tokens' vectors, as a sentence.
         facts: Numbers below a vector, by the name of its array; each has `label`, `part` and `value`.
         reach: End of the colour scale of all vectors; None for a scale for each matrix.
         omitted: Tokens that are not shown, for the saved picture.

@@ -29,8 +29,8 @@ const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-answer"];
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
-/** Returns the pieces into which a part can be divided: its children, but in a tool the children of these, in the
- * arithmetic the columns, and in some widgets the `data-piece` elements.
+/** Returns the pieces into which a part can be divided: its children; or in a tool, the children of its block; in the
+ * arithmetic, the columns; and in some widgets, the `data-piece` elements.
  * @param {Element} part
  * @returns {Element[]} */
 const pieces = (part) =>
@@ -52,7 +52,7 @@ class TeachersView {
   /** @type {() => boolean} */
   arrived = null; // whether the requested answer or page is drawn; null without a request
   requestedAt = 0; // time of the request
-  pressed = 0; // last step pressed while waiting
+  pressed = 0; // direction of the last step requested while waiting; 0 for none
   /** @type {Set<any>} */
   changed = new Set(); // enlarged, hidden or clipped elements, which Streamlit may reuse on another page
 
@@ -60,7 +60,7 @@ class TeachersView {
     const move = (text, name, by) =>
       element("button", { type: "button", text, title: name, "aria-label": name, onclick: () => this.step(by) });
     this.place = element("output");
-    this.announcer = element("div", { class: "said", "aria-live": "polite" }); // announces an answer to screen readers
+    this.announcer = element("div", { class: "announcer", "aria-live": "polite" }); // announces an answer to screen readers
     const toggleMenu = () => this.setMenu(!html.hasAttribute("data-menu"));
     this.menu = element("button", { type: "button", text: "☰", title: "Menu", "aria-label": "Menu", onclick: toggleMenu });
     this.setMenu(false);
@@ -143,13 +143,13 @@ class TeachersView {
   }
 
   /** @param {any} button
-   * @param {() => boolean} arrived whether its target is drawn */
+   * @param {() => boolean} arrived whether the answer or page that the button opens is drawn */
   go(button, arrived) {
     [this.arrived, this.requestedAt] = [arrived, performance.now()];
     button.click();
   }
 
-  /** Announces an answer to screen readers; returns whether there is one.
+  /** Announces an answer to screen readers; returns whether there is an answer.
    * @param {Element | null} answer */
   announce(answer) {
     this.announcer.textContent = answer?.textContent ?? "";
@@ -214,7 +214,7 @@ class TeachersView {
     const over = () => part.scrollHeight - part.clientHeight;
     if (over() > 0) this.screens = this.divided(pieces(part), over);
     if (this.screens.length > 1 && part.matches(".st-key-slide-picture, .st-key-slide-section")) {
-      // Skip screens with only text: the teacher can say it, and the page itself shows it.
+      // Skip screens that contain only text: the teacher explains it, and students can read it on the page.
       const [pictures, words] = [true, false].map((seen) => this.screens.filter((ones) => seen === ones.some(holdsPicture)));
       for (const one of pictures.length ? words.flat() : []) this.hide(one);
       if (pictures.length) this.screens = pictures;
@@ -252,10 +252,10 @@ class TeachersView {
    * @param {string[]} keys */
   press(event, keys) {
     const { key } = event;
-    const of = (selector) => /** @type {Element} */ (event.composedPath()[0]).matches?.(selector);
+    const targetMatches = (selector) => /** @type {Element} */ (event.composedPath()[0]).matches?.(selector);
     if (!this.on || event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return;
     if (html.hasAttribute("data-black")) html.removeAttribute("data-black");
-    else if (!keys.includes(key) || of(TYPED_INTO) || (key.startsWith("Arrow") && of(MOVED_BY_ARROWS))) return;
+    else if (!keys.includes(key) || targetMatches(TYPED_INTO) || (key.startsWith("Arrow") && targetMatches(MOVED_BY_ARROWS))) return;
     else if (key === ".") html.setAttribute("data-black", "");
     else this.step(["PageDown", "ArrowRight"].includes(key) ? 1 : -1);
     event.preventDefault();

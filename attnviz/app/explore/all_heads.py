@@ -1,4 +1,4 @@
-"""Overview of all heads: one thumbnail for each, and filters that find heads by behaviour."""
+"""Overview of all heads: a thumbnail for each head, and filters that find heads by behaviour."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_LISTED = 3  # heads with the highest scores, in the sentence about a filter
 
 
 def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
-    """Draw the title, the filters and the choice of heads; return the heads and the atlas placeholder."""
+    """Draw the title, the filters and the selects for heads; return the heads and the atlas placeholder."""
     layers, heads = views.values(view).shape[:2]
     names = [behaviour.name for behaviour in _behaviours(view)]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -34,7 +34,7 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
             help="Each small picture is a head’s attention: rows are query tokens, columns key tokens.",
         )
         if not names:
-            FILTER.forget()  # the filter of another kind of attention
+            FILTER.forget()  # the filter belongs to another kind of attention
         else:
             with st.popover("Filter"):
                 FILTER.optional_pills("Heads that attend to …", names)
@@ -83,7 +83,7 @@ def _explain(view: View, behaviour: Behaviour) -> None:
     found = f"**{behaviour.found.sum()} of {behaviour.found.size} heads.**"
     # The rule can contain special tokens, and these can contain Markdown characters.
     rule = markdown.plain(behaviour.sentence)
-    heads, described = behaviour.score.shape[1], behaviour.described()
+    heads, described = behaviour.score.shape[1], behaviour.formatted_scores()
     order = np.argsort(-behaviour.score.ravel(), kind="stable").tolist()
     first = [f"**{head_name(*divmod(at, heads))}** {described[at]}" for at in order[:_MAX_LISTED]]
     st.markdown(f":small[{found} {rule} Highest: {'; '.join(first)}.{_note(view, behaviour)}]")
@@ -94,7 +94,7 @@ def _with_scores(view: View, facts: tuple[str, ...], behaviour: Behaviour) -> tu
     where = "" if view.changed is None else " in the first sentence"
     return tuple(
         f"{fact}; {behaviour.name}: {described}{where}"
-        for fact, described in zip(facts, behaviour.described(), strict=True)
+        for fact, described in zip(facts, behaviour.formatted_scores(), strict=True)
     )
 
 

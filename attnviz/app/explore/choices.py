@@ -218,7 +218,7 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
     with st.popover("By number"):
         layer = LAYER.draw("Layer", layers, default[0], omit_default=not found)
         head = HEAD.draw("Head", heads, default[1], omit_default=not found)
-        layer = controls.with_weights(view.model, layer - 1) + 1
+        layer = controls.layer_with_weights(view.model, layer - 1) + 1
         also = ALSO.draw("Also show heads", list(range(1, heads + 1)), placeholder="none")
     return Heads(layer, head, tuple(h for h in also if h != head))
 
@@ -231,5 +231,5 @@ def open_heads(layer: int, heads: Sequence[int]) -> None:
 
 
 def always_named(model: Entry) -> list[str]:
-    """Return the parameters that links include even at their defaults, because these depend on the text."""
+    """Return the parameters that links include even at their defaults, which depend on the text."""
     return [choice.name for choice in _DEFAULTS_IN_LINK] if introduction(model).head is None else []

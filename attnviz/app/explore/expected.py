@@ -90,7 +90,7 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
     mask = lookup.mask_token(view.model)
     if not expected:
         st.markdown(
-            f"Type {markdown.code(mask)} in place of a word, and the model fills it in."
+            f"Type {markdown.code(mask)} in place of a word, and the model predicts the word."
             if mask
             else "This model’s vocabulary has no mask token."
         )
@@ -100,7 +100,9 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
     chosen = (at_query or list(expected))[0]
     if len(expected) > 1:
         places = ", ".join(str(each.position + 1) for each in expected)
-        st.markdown(f":small[Tokens {places} are masked. Choose one as the query to see its predictions.]")
+        st.markdown(
+            f":small[Tokens {places} are masked. Choose a masked token as the query to see its predictions.]"
+        )
     st.markdown(f"Predictions at token {chosen.position + 1}:")
     name = f"expected {given == view.given}"
     bars(name, f"Prediction at token {chosen.position + 1}", chosen, "in the text", sampled=False)
@@ -114,7 +116,7 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, sampled: bool
         title: Title for screen readers.
         prediction: The prediction.
         mark: Label of the actual next token, if there is one: "chosen" or "in the text".
-        sampled: Also show the probabilities after the sampling options.
+        sampled: Also show the probabilities after temperature, top k and top p.
     """
     actual = prediction.actual
     listed = list(prediction.candidates)

@@ -34,8 +34,8 @@ _FRENCH_PRONOUNS = ("il", "elle")
 class Pair:
     """A query token and a key token, as indices into the shown tokens.
 
-    Unless `key_is_chosen`, the key is the one with the largest weight (in a comparison: the largest change)
-    in the open head.
+    Unless `key_is_chosen`, the key is the token with the largest weight (in a comparison, the largest
+    change) in the open head.
     """
 
     query: int
@@ -47,7 +47,7 @@ class Pair:
 class Tokens:
     """Options of the two menus, such as "11 it", and the selected pair.
 
-    `pair` is None if no single query token is selected.
+    `pair` is None if every query token is selected.
     """
 
     queries: tuple[str, ...]
@@ -68,8 +68,8 @@ class Tokens:
 def clearest(view: View, example: Example | None) -> tuple[int, int]:
     """Return the layer and head, from 1, with the strongest link from the initial query token.
 
-    Links to the query itself, special tokens and the first token are ignored: every model has heads that
-    put most of their weight there.
+    Links to the query itself, special tokens and the first token are ignored: every model has heads
+    with most of their weight on these tokens.
     """
     groups = views.groups(view)
     query = _initial_query(view, groups[0], example)
@@ -111,7 +111,7 @@ def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
 def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     """Draw the ranking of all heads; a click opens a head."""
     if tokens.pair is None:
-        st.markdown("Choose a query token to see which heads link it to another.")
+        st.markdown("Choose a query token to see which heads link it to another token.")
         return
     query, key = tokens.pair.query, tokens.pair.key
     pair = tokens.name(tokens.pair)
@@ -125,8 +125,8 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     if view.changed is None:
         starred = any(number.endswith(_FAINT) for _, number in ranked)
         note = (
-            f" (\\* more than {percent(1 - MIN_SHOWN_SHARE)} of the row is on hidden tokens; ranked by the "
-            "weight before rescaling)"
+            f" (\\* more than {percent(1 - MIN_SHOWN_SHARE)} of the row’s weight is on hidden tokens; "
+            "ranked by the weight before rescaling)"
         )
         st.markdown(f"Heads with the largest weight for {pair}{note if starred else ''}:")
     else:
@@ -151,7 +151,7 @@ def _why_masked(view: View, pair: Pair) -> str:
 
 
 def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
-    """Return each head's name and value in rank order; * marks rows that are drawn faint."""
+    """Return each head's name and value in rank order; * marks rows that are drawn faintly."""
     if view.changed is None:
         weights, shares = _row(view, query)
         links = rank_links(faint(weights, shares), 0, key)
@@ -169,7 +169,7 @@ def _ranked(view: View, query: int, key: int) -> list[tuple[str, str]]:
 
 
 def _row(view: View, query: int) -> tuple[Floats, Floats]:
-    """Return one query's weights, [layer, head, 1, key], and their shown fraction, [layer, head, 1]."""
+    """Return one query's weights, [layer, head, 1, key], and its `shown_shares`, [layer, head, 1]."""
     row = slice(query, query + 1)
     return views.weights(view, view.given)[:, :, row], views.shown_shares(view)[:, :, row]
 

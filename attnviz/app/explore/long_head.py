@@ -49,7 +49,7 @@ class Source:
         kind, unit: As in `head_view`.
         hidden: Names of the hidden tokens.
         rows: Returns rows of a head (from 1) for some queries: [query, key], NaN where masked.
-        shown_shares: Returns the shown fraction of these rows: [query].
+        shown_shares: Returns the fraction of these rows' weight on shown tokens: [query].
         high: Returns the number with the strongest colour in a head.
         hidden_shares: Returns the fraction of a head's weight below each of `THRESHOLDS`.
         overview: Returns the largest number of each block of the whole text; None to compute it from `rows`.
@@ -116,7 +116,7 @@ def draw(
     """Draw the open heads.
 
     Args:
-        query, key: Indices of the selected tokens; None for none.
+        query, key: Indices of the selected tokens; None for no token.
         together: Rows to add up while no query is selected.
         on_pick: Called with the clicked or found query and key.
         texts: `note`, `caption` and `filename` of `head_view`.
@@ -179,7 +179,7 @@ def draw(
 
 
 def _window(source: Source, query: int | None) -> Window:
-    """Return the displayed part, moved to a newly selected query if that is outside it."""
+    """Return the displayed part, moved if a newly selected query is outside it."""
     size = source.size
     window, previous = whole_window(*size), query
     if memory.has(_PART) and memory.get(_PART)[0] == source.key:
@@ -195,7 +195,7 @@ def _move(source: Source, window: Window, query: int | None) -> None:
 
 
 def _find(source: Source, text: str, step: int, query: int | None, on_pick: OnPick) -> None:
-    """Select the next or the previous token with this text."""
+    """Select the next or the previous token that contains this text."""
     search = text[:_MAX_SEARCH]
     memory.put(_SEARCH, search)
     at = next_match(find_token(source.queries, search), -1 if query is None else query, 1 if step > 0 else -1)

@@ -244,7 +244,7 @@ def _heatmap(view: View, heads: Heads) -> None:
     drawn = views.drawn(view)
     high = float(drawn.high[heads.layer - 1, heads.head - 1])
     if heads.also:
-        st.info(f"The heatmap shows one head, {heads.name}. Lines and Matrix show several.")
+        st.info(f"The heatmap shows one head, {heads.name}. To see several heads, choose Lines or Matrix.")
     st.plotly_chart(
         heatmap(
             numbers,

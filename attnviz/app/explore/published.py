@@ -37,7 +37,7 @@ def send(view: View, heads: Heads) -> PublishedArrays:
 
 
 def _pixels(view: View, heads: Heads) -> str:
-    """Send the levels of all heads, or of the open heads if all are too many; for long texts, thumbnails."""
+    """Send the levels of all heads, or of the open heads above `MAX_BYTES`; for long texts, thumbnails."""
     levels = views.drawn(view).levels
     if max(levels.shape[2:]) > MAX_CELLS:
         return store.publish("pixels", {"thumbnails": views.atlas_thumbnails(view)})
@@ -49,7 +49,7 @@ def _pixels(view: View, heads: Heads) -> str:
 
 @cached()
 def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
-    """Return the levels of these heads (from 1) and thumbnails of all; if `heads` is empty, all levels."""
+    """Return the levels of these heads (from 1) and all thumbnails; without heads, the levels of all."""
     picture = views.drawn(view)
     levels = picture.levels
     selected = [(layer - 1, head - 1) for layer, head in heads] or list(np.ndindex(levels.shape[:2]))
@@ -64,7 +64,7 @@ def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
 
 
 def _exact(view: View, heads: Heads) -> str:
-    """Publish the exact numbers of the open heads and the shown fraction of each row; return the store id."""
+    """Publish the exact numbers of the open heads and the rows' `shown_shares`; return the store id."""
     numbers = views.readable(view, heads.layer, heads.all)
     shown_share = views.shown_shares(view)[heads.layer - 1, [head - 1 for head in heads.all]]
     return store.publish(

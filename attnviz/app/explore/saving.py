@@ -42,9 +42,9 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
             "All heads (NPZ)",
             lambda: npz_of(traces.trace(view.model, view.given)),
             f"{with_sentence(file_name_of(lookup.display_name(view.model)))}.npz",
-            f"Every {'weight' if alone else 'query, key, value and weight'} of "
-            f"{'this' if view.changed is None else 'the first'} sentence, not hidden, merged or "
-            "rescaled. Load the file in Python with numpy.load.",
+            f"{'Weights' if alone else 'Queries, keys, values and weights'} of all tokens of "
+            f"{'this' if view.changed is None else 'the first'} sentence, not merged or rescaled. "
+            "Load the file in Python with numpy.load.",
         )
         _offer_report(view, heads, query)
 
@@ -61,7 +61,7 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
         "Report (HTML)",
         lambda: report_of(view, heads, query),
         f"{with_sentence(file_name_of(lookup.display_name(view.model)))}.html",
-        "One file with every head. It opens without this server and without a network.",
+        "One file with all heads. It opens in a browser, without this server or a network.",
     )
 
 
@@ -88,7 +88,7 @@ def csv_of(view: View, heads: Heads) -> str:
         explanation=explanation(view),
         generated=trace.text[len(given.text) :] if trace.written and trace.target is None else None,
         sampling=_in_words(given.writing) if given.writing else None,
-        left=share,
+        shown_share=share,
         hidden=views.hidden_names(view),
     )
 
@@ -121,7 +121,7 @@ def _traces(view: View) -> list[Trace]:
 
 
 def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
-    """Draw the links to the tools, which accept only a single text."""
+    """Draw the links to the tools; none for an input with a second text, which the tools do not support."""
     if view.given != ModelInput(view.given.text):
         return
     parameters = [

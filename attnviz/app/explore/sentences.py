@@ -72,7 +72,7 @@ def asides() -> Asides:
 
 
 def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
-    """Draw the input widgets; return their values, and the placeholder of the switch between inputs."""
+    """Draw the input widgets; return their values, and the placeholder for the switch between inputs."""
     sentence, comparison, last = st.columns([5, 5, 4], vertical_alignment="bottom")
     with last, st.container(horizontal=True, vertical_alignment="bottom"):
         switch = st.container(width="content")
@@ -83,7 +83,7 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
     title = markdown.plain(model.title)
     beside.purpose.markdown(f"**Attention** in {title}: which word attends to which.", width="content")
     if is_unset(TEXT, OTHER):
-        # Not declared as the default, because links omit defaults, but must contain the sentence.
+        # Set here and not declared as the default: links omit defaults, but must contain the sentence.
         _show(examples_of(model, together=False)[0])
     with sentence:
         text = TEXT.draw("Sentence", on_change=_edited, args=(model, TEXT))
@@ -133,7 +133,7 @@ def _role() -> str:
 
 
 def _choose_role(entry: Entry) -> None:
-    """Draw the uses of the second box if the model supports several."""
+    """Draw a select for the use of the second box if the model supports several uses."""
     roles = _roles(entry)
     if len(roles) == 1:
         SECOND_BOX.forget()  # selected for the previous model
@@ -145,7 +145,7 @@ def _second_box(entry: Entry) -> tuple[str, Text, str]:
     """Draw the second box.
 
     Returns:
-        The use of the box, its choice, and its text.
+        The use of the box, the choice that stores its text, and the text.
     """
     role = _role()
     # The decoder's text and the sentence to compare with have separate boxes; the hidden one keeps its text.
@@ -173,7 +173,7 @@ def _last_text(box: Text) -> str:
 
 
 def _change_role(model: Entry) -> None:
-    """Open an example of the new kind if one of the other kind was open; keep typed text."""
+    """Replace an open example that does not suit the new use of the second box; keep typed texts."""
     together = _role() == TOGETHER
     if _role() != DECODER and example_of(model, TEXT.get(""), _last_text(OTHER), not together):
         _show(examples_of(model, together)[0])
@@ -204,7 +204,7 @@ def _edited(model: Entry, box: Text) -> None:
 
 
 def _clear_unmatched_example(model: Entry) -> None:
-    """Clear the second text if it comes from an example but has a different number of words."""
+    """Clear the second text if it comes from an example but the two texts differ in length, in words."""
     text, other = TEXT.get(""), OTHER.get("")
     offered = examples_of(model, together=False)
     from_example = any(other in (example.text, example.other) for example in offered)
@@ -214,9 +214,9 @@ def _clear_unmatched_example(model: Entry) -> None:
 
 
 def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
-    """Draw the generation options if the model can write; return them, or None to generate nothing.
+    """Draw the generation options if the model can write; return them, or None for the default.
 
-    `typed`: True if the visitor typed the text of an encoder–decoder's decoder.
+    `typed`: True if the visitor typed the decoder's text, so that nothing is generated.
     """
     if entry.expects != "next" or typed:
         return None
@@ -230,7 +230,7 @@ def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
         with st.popover("Sampling"):
             writing = sampling_options(tokens)
     if not tokens or (not continues and not writing.temperature):
-        return None  # an encoder–decoder takes the most probable token each time by default
+        return None  # default: no text, or from an encoder–decoder the most probable tokens
     return writing
 
 

@@ -31,7 +31,7 @@ from attnviz.trace import Floats, Kind, Mask
 WEIGHTS = "weights"
 
 SENTENCES = (" ᴬ", " ᴮ")
-"""The marks after tokens of the first and of the second sentence of a pair."""
+"""Marks that are drawn after the tokens of the first and the second sentence of a pair."""
 
 Unit = Literal["percent", "signed percent", "score"]
 
@@ -82,7 +82,7 @@ def values(view: View) -> Floats:
 
 @cached()
 def shown_shares(view: View) -> Floats:
-    """Return the shown fraction of each row, [layer, head, shown query]; 1 where nothing is rescaled.
+    """Return the fraction of each row's weight on shown tokens, [layer, head, shown query]; 1 for scores.
 
     In a comparison, the smaller of the two fractions.
     """
@@ -99,7 +99,7 @@ def shown_shares(view: View) -> Floats:
 
 
 def hidden_names(view: View) -> str:
-    """Return the names of the hidden tokens: "[CLS] and [SEP]"; "" where nothing is rescaled."""
+    """Return the names of the hidden tokens: "[CLS] and [SEP]"; "" for none, and for scores."""
     return _shown(view, view.given)[-1].hidden if view.stage == WEIGHTS else ""
 
 
@@ -180,7 +180,7 @@ def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
 
 @cached()
 def facts(view: View) -> tuple[str, ...]:
-    """Return a short description of each head, [layer × head]: its main attention, or its largest change."""
+    """Return a description of each head, [layer × head]: its average attention, or its largest change."""
     without_weights, (_, heads, *_) = dict(view.model.without_weights), values(view).shape
     return tuple(
         fact if (name := without_weights.get(at // heads)) is None else f"{name}, no attention weights"
@@ -201,7 +201,7 @@ def _facts(view: View) -> tuple[str, ...]:
         if tokens[-1].has_hidden
         else None
     )
-    described = describe(weights(view, view.given), *tokens, left=shares)
+    described = describe(weights(view, view.given), *tokens, shown=shares)
     # These are averages over all tokens; a single token may attend elsewhere.
     return tuple(f"on average {fact}" for fact in described)
 
@@ -224,7 +224,7 @@ def formatted(view: View, number: float) -> str:
 
 
 def weights(view: View, given: ModelInput) -> Floats:
-    """Return the weights of an input, at any stage of the view, [layer, head, shown query, shown key]."""
+    """Return an input's weights, whatever the view's stage, [layer, head, shown query, shown key]."""
     return traces.weights(view.model, given, view.kind, view.hide, view.merge, view.between)
 
 

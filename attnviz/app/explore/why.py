@@ -39,7 +39,7 @@ def _draw_arithmetic(view: View, heads: Heads, pair: Pair, given: ModelInput) ->
     query = views.index_in(view, given, pair.query, "query")
     key = views.index_in(view, given, pair.key, "key")
     if query is None or key is None:
-        st.markdown(f"“{markdown.plain(given.text)}” has no such pair of tokens.")
+        st.markdown(f"“{markdown.plain(given.text)}” does not have both of these tokens.")
         return
     try:
         computed = weight_arithmetic(block, heads.head - 1, query, key, queries, keys)

@@ -1,4 +1,4 @@
-"""The choice of a model, a sentence and a head, shared by all pages about heads."""
+"""Controls for a model, a sentence and a head, shared by the pages about heads."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ class QueryInHead(HeadSelection):
 
 
 def sentence_and_model(*beside: int) -> tuple[str, Entry, list[DeltaGenerator]]:
-    """Draw the choice of a sentence and of a model in one row.
+    """Draw the controls for a sentence and a model in one row.
 
     Args:
         beside: Widths of further columns in this row; the sentence has width 6, the model 3.
 
     Returns:
-        The sentence, which the model can read, the model, and the further columns.
+        A sentence that the model can read, the model, and the further columns.
 
     Raises:
         AttnvizError: the model cannot read the sentence, or is no longer usable.
@@ -116,20 +116,20 @@ def _forget_partners() -> None:
 
 
 def partner(entry: Entry, text: str) -> str:
-    """Return the other sentence of the model's example with this one; "" if the model has no such example."""
+    """Return the other sentence of the model's example that has this text; "" without such an example."""
     pairs = {each.text: each.other for each in examples_of(entry, together=False) if each.other}
     return ({second: first for first, second in pairs.items()} | pairs).get(text, "")
 
 
 def head(entry: Entry, kind: Kind) -> tuple[int, int]:
-    """Draw the choice of a layer and a head; return both, from 0."""
+    """Draw the controls for a layer and a head; return both, from 0."""
     layer, head = controls.head(entry.layers_of(kind), entry.heads, introduction(entry).head or (1, 1))
-    return controls.with_weights(entry, layer), head
+    return controls.layer_with_weights(entry, layer), head
 
 
 def groups(
     entry: Entry, given: ModelInput, kind: Kind
 ) -> tuple[tuple[DisplayToken, ...], tuple[DisplayToken, ...]]:
-    """Return the labelled groups of the input's tokens: queries and keys."""
+    """Return all tokens of the input with their labels: queries and keys."""
     shown = traces.shown(entry, given, kind, False, False)
     return shown[0].groups, shown[-1].groups

@@ -33,7 +33,7 @@ TOOLS = (
     Card(
         "beyond_weights",
         "Beyond weights: do other measures agree?",
-        "Rollout, norms, gradients, and occlusion: all measures of one token, side by side.",
+        "Rollout, norms, gradients, and occlusion: all measures for one token, side by side.",
         "Beyond weights",
         ":material/query_stats:",
     ),
@@ -45,13 +45,13 @@ TOOLS = (
         ":material/travel_explore:",
     ),
 )
-"""The tools in their usual order."""
+"""The tools, in the order in which pages list them."""
 
 
 def draw() -> None:
     """Draw the tools, each with the question that it answers."""
     st.markdown(
         "One example proves little. These tools test heads on many sentences, or examine one sentence "
-        "in detail: your sentence, model and head are kept."
+        "in detail. Your sentence, model and head are kept."
     )
     cards.draw(TOOLS)

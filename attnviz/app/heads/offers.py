@@ -1,4 +1,4 @@
-"""Links from a head to the other tools."""
+"""Links from a head to the tools that examine it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LABELS = {
     "score_heads": "What else does head {} do?",
     "find": "Similar tokens in head {}",
 }
-"""Label of each tool's link for a head."""
+"""Labels of the links, by tool; {} is the name of the head."""
 
 
 def draw(kind: Kind, layer: int, head: int, parameters: Sequence[tuple[str, str]]) -> None:
     """Draw the links from a head to the tools; the link to Intervene ablates the head.
 
-    `layer` and `head` count from 0; `parameters` are further parameters of the links.
+    `layer` and `head` count from 0; `parameters` are further URL parameters.
     """
     name = head_name(layer, head)
     icons = {tool.name: tool.icon for tool in TOOLS}

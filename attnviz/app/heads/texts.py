@@ -1,4 +1,4 @@
-"""Examples for testing heads: the bundled ones, or those that the visitor pastes."""
+"""Examples for testing heads: bundled, or pasted by the visitor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PRIVACY_NOTE = (
 def corpus(
     source: str, examples: Source[Any] = SENTENCES, initial: str = "", max_lines: int = MAX_LINES
 ) -> Corpus | None:
-    """Draw the controls of the source; return its text, or None if the visitor has not entered one.
+    """Draw the controls of a source of examples; return its text, or None if no text has been entered.
 
     Args:
         source: One of `SOURCES`.

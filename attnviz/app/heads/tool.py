@@ -19,7 +19,7 @@ from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
 def tool(name: str) -> Iterator[None]:
     """Draw the frame of a tool's page around its sections.
 
-    An `AttnvizError` inside ends the sections with a message; the frame stays.
+    After an `AttnvizError`, a message replaces the remaining sections.
     """
     this = next(tool for tool in TOOLS if tool.name == name)
     questions: list[question.Question | None] = []

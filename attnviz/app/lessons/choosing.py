@@ -63,7 +63,7 @@ class HeadSelection(TokenSelection):
 
 
 def head_selection() -> HeadSelection:
-    """Draw the choices of a sentence, a head and a query token, side by side."""
+    """Draw the controls for a sentence, a head and a query token, side by side."""
     sentence_column, head_column, word_column = st.columns([5, 4, 3])
     with sentence_column:
         text = sentence()
@@ -86,7 +86,7 @@ def sentence(
 
     Args:
         label: Label of the box.
-        box: The choice of the sentence.
+        box: The choice that stores the sentence.
         opening: Default text.
         model: Name of the model in the catalogue.
         known_words: Function that draws the vocabulary, below an error about unknown words.
@@ -111,7 +111,7 @@ def examples(
     """Draw a menu of examples next to a text box; return the container for the box.
 
     Args:
-        box: The choice of the text.
+        box: The choice that stores the text.
         offered: Texts of the examples, by label.
         opening: Default text.
         more: Function that draws further controls; its argument is a function that sets the text.
@@ -148,7 +148,7 @@ def examples(
 
 
 def changes(box: Several, text: str, label: str, **look: Any) -> list[str]:
-    """Draw the box for edits, which are text; a new sentence starts without edits.
+    """Draw the box for edits in text form; a new sentence clears the box.
 
     `look` is passed to `st.multiselect`.
     """
@@ -161,7 +161,7 @@ def changes(box: Several, text: str, label: str, **look: Any) -> list[str]:
 
 
 def token(text: str, label: str, choice: Token = QUERY, begin: int | None = None) -> int:
-    """Draw the choice of a token, such as "11 it"; return its position, from 0.
+    """Draw a select of tokens, such as "11 it"; return the position of the selected token, from 0.
 
     The default is `begin` or, if that is None, a pronoun or else the middle word.
     """
@@ -174,12 +174,12 @@ def tokens(text: str) -> tuple[DisplayToken, ...]:
 
 
 def layer() -> int:
-    """Draw the choice of a layer; return its index, from 0."""
+    """Draw the control for a layer; return its index, from 0."""
     return LAYER.draw(SHARED.label("layer"), _ENTRY.layers, DEFAULT_HEAD[0]) - 1
 
 
 def head() -> tuple[int, int]:
-    """Draw the choice of a layer and a head; return their indices, from 0."""
+    """Draw the controls for a layer and a head; return their indices, from 0."""
     return controls.head(_ENTRY.layers, _ENTRY.heads, DEFAULT_HEAD)
 
 

@@ -47,7 +47,7 @@ def read_only(array: Array) -> Array:
 
 
 def parameters(module: nn.Module) -> int:
-    """Return the number of parameters of a module; shared ones count once."""
+    """Return the number of parameters of a module; shared parameters count once."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 

@@ -30,9 +30,9 @@ class Lesson:
     """A lesson; its document has the texts.
 
     Attributes:
-        name: Name in links and of its folder.
+        name: Name of the folder, and of the page in links.
         explore: URL parameters of the link to Explore.
-        sentence: Choice of the sentence; lessons about the translator and the storyteller have their own.
+        sentence: Link parameter of the sentence; the translator and the storyteller have their own.
         group: Topic: attention itself, the translator or the storyteller.
     """
 

@@ -1,7 +1,7 @@
-"""A lesson's texts: `lesson.md`, or its translation `lesson.fr.md`, with placeholders for computed values.
+"""A lesson's texts: `lesson.md`, or a translation such as `lesson.fr.md`, with placeholders for values.
 
 The file begins with YAML front matter: title, question, summary, and the labels of controls and pictures. The
-parts follow, each below a heading with an identifier: `## Heading {#name}` is a section with its heading,
+parts follow, each below a heading with an identifier: `## Heading {#name}` begins a section,
 `### Note {#name}` a text that the page places elsewhere. Placeholders are in Jinja syntax:
 `{{ weight | percent }}`.
 """
@@ -64,7 +64,7 @@ class Document:
 
     @property
     def title(self) -> str:
-        """The topic, as in menus."""
+        """The title, as in menus."""
         return str(self.front_matter["title"])
 
     @property
@@ -96,7 +96,7 @@ class Document:
         return _template(self.sources[part]).render(values)
 
     def predict(self, **values: object) -> Predict:
-        """Return the part "predict"; its final task list has the options, with `[x]` at the correct one."""
+        """Return the part "predict"; `[x]` marks the correct option in its final task list."""
         source = self.sources["predict"]
         found = list(_OPTION.finditer(_template(source, plain=True).render(values)))
         correct = next(option["option"] for option in found if option["mark"] == "x")

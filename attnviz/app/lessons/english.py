@@ -62,7 +62,7 @@ def random_sentence(rng: Random) -> str:
 
 
 def choose_variant() -> str:
-    """Draw the choice of a trained translator, with its description; return its catalogue name."""
+    """Draw a select of trained translators; return the catalogue name of the selected translator."""
     # The options are titles, without a format function, because the link contains the displayed option.
     entries = {catalogue.entry(name).title: catalogue.entry(name) for name in VARIANTS}
     descriptions = "\n\n".join(

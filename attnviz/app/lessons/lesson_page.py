@@ -1,4 +1,4 @@
-"""The frame of a lesson: picture, explanation, question and further sections, with its document's texts."""
+"""The frame of a lesson: picture, explanation, question and further sections."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LessonPage:
 
     Attributes:
         document: Texts of the lesson.
-        controls: Container for the choices of the sentence and the head.
+        controls: Container for the controls, such as those for the sentence and the head.
         picture: Container for the picture and its main control; the second part of the teacher's view.
         beside: Container for the explanation next to the picture; not in the teacher's view.
         card: Container for the question; the first part of the teacher's view.
@@ -108,7 +108,7 @@ class LessonPage:
 
         Args:
             sections: Sections of this lesson; the part "limits" is added at the end.
-            code: Functions that computed the picture, as for `show_source`.
+            code: Functions shown in the section "The code", as in `show_source`.
             limits: Values for the part "limits".
         """
         code_section = [Section(THE_CODE, partial(show_source, *code), name="code")] if code else []
@@ -143,7 +143,7 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
 
 
 def _language(name: str) -> str:
-    """Return the chosen language, or the browser's; English if the lesson is not translated into it."""
+    """Return the chosen language, or the browser's language; English without a translation."""
     chosen = link.current(LANGUAGE) or (st.context.locale or ENGLISH).split("-")[0].lower()
     return chosen if chosen in languages(name) else ENGLISH
 
@@ -197,6 +197,6 @@ def _page_link(number: int, label: str, key: str, **look: Any) -> None:
 
 def _explore_parameters(lesson: Lesson) -> list[tuple[str, str]]:
     """Return the URL parameters of this page that Explore also has."""
-    if lesson.sentence != TEXT:  # another model's layers, heads and words
+    if lesson.sentence != TEXT:  # layers, heads and words of another model
         return [(TEXT.name, text) for _, text in link.parameters(lesson.sentence)]
     return link.parameters(TEXT, LAYER, HEAD, QUERY)

@@ -1,4 +1,4 @@
-"""Accuracy of the translators: stored results of the bundled weights on held-out sentences."""
+"""Accuracy of the translators: stored results of all training runs on held-out sentences."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class HeldOut:
         seed: Random seed.
         shipped: True if these are the bundled weights.
         head: Encoder head that attends from "it" to its referent most often, such as "2-1".
-        pronoun: Fraction in which the correct one of *il* and *elle* is more probable.
+        pronoun: Fraction of sentences in which the correct pronoun, *il* or *elle*, is the more probable.
         exact: Fraction of fully correct translations, by the word combination that is new to the model.
-        subject, object: Fraction in which that head attends to the referent, by its role.
-        ablated, ablated_rest: Fraction with a correct pronoun, and with a correct rest of the translation, if
-            the row of "it" in that head is ablated.
-        redirected, redirected_rest: Fraction with the other pronoun, and with a correct rest of the
-            translation, if the row's weight on the referent is redirected to the other noun.
-        sentences, num_near_duplicates: Number of sentences in these pairs, and of those that differ from a
-            training sentence in at most one noun.
+        subject, object: Fraction in which `head` attends to the referent, if it is the subject or the object.
+        ablated, ablated_rest: Fraction with a correct pronoun, and with all other words correct, if the
+            row of "it" in that head is ablated.
+        redirected, redirected_rest: Fraction with the other pronoun, and with all other words correct, if the
+            row's weight on the referent is redirected to the other noun.
+        sentences, num_near_duplicates: Number of sentences in the pairs, and number of sentences that differ
+            from a training sentence in at most one noun.
     """
 
     variant: str
@@ -69,7 +69,7 @@ def held_out() -> tuple[HeldOut, ...]:
     """Return the stored results of every training run.
 
     Raises:
-        ModelFilesDamaged: they are missing or damaged.
+        ModelFilesDamaged: the results are missing or damaged.
     """
     try:
         return tuple(
@@ -101,7 +101,7 @@ def shipped(variant: str) -> HeldOut:
     """Return the stored results of the bundled weights.
 
     Raises:
-        ModelFilesDamaged: they are missing or damaged.
+        ModelFilesDamaged: the results are missing or damaged.
     """
     return next(run for run in held_out() if run.shipped and run.variant == variant)
 

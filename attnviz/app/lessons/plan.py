@@ -1,4 +1,4 @@
-"""Lesson plans for teachers; their texts are in plan.md."""
+"""Lesson plans for teachers, with texts from plan.md."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PLANS: dict[str, list[Step]] = {
 
 
 def draw() -> None:
-    """Draw all plans; each link opens its page in the teacher's view."""
+    """Draw all plans; each link opens a lesson in the teacher's view."""
     st.markdown(_INTRODUCTION)
     show_answers = st.toggle(_LABELS["answers"], key="expected answers", help=_LABELS["answers_help"])
     for tab, steps in zip(st.tabs(list(PLANS)), PLANS.values(), strict=True):

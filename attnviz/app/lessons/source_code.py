@@ -13,9 +13,9 @@ _ROOT = Path(__file__).parents[3]
 
 
 def show_source(*functions: tuple[str, ...]) -> None:
-    """Draw the source of the functions that computed the picture.
+    """Draw the source of functions and classes.
 
-    Each is (module, name, …), with names of functions and classes in the module, or "Class.method".
+    Each tuple is (module, name, …); a name is a function or class in the module, or "Class.method".
     """
     for module, *names in functions:
         path = f"{module.replace('.', '/')}.py"

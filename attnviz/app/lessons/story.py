@@ -1,4 +1,4 @@
-"""Controls for the text and the size of the storyteller, shared by the pages about it."""
+"""Controls for the text and the size of the storyteller, shared by the lessons about it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from attnviz.trained.storyteller.sizes import SIZES
 
 
 def size() -> str:
-    """Draw the choice of the storyteller's size; return its name in the catalogue."""
+    """Draw the control for the storyteller's size; return its name in the catalogue."""
     names = {SHARED.label("layers", layers=size.layers): name for name, size in SIZES.items()}
     return names[STORYTELLER_SIZE.segments(SHARED.label("size"), list(names))]
 
 
 def prompt(label: str, examples: Mapping[str, str]) -> tuple[str, str]:
-    """Draw a text box, a menu of examples and the choice of the size; the first example is the default.
+    """Draw a text box, a menu of examples and the control for the size; the first example is the default.
 
     An invalid text stops the page with an error, and with the vocabulary if a word is unknown. The menu has a
     button for a random text.

@@ -16,7 +16,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import Snapshot, parse_line
 
-# One core, because the others serve other visitors, and such small models do not train faster on more.
+# One core: such small models do not train faster on more, and the other cores serve other visitors.
 _ONE_CORE = {"OMP_NUM_THREADS": "1"}
 _POLL_SECONDS = 0.25
 _GRACE_SECONDS = 2.0
@@ -49,7 +49,7 @@ def train(training: Training) -> Iterator[Progress[TrainingState]]:
     """Train in a separate process, which ends when this iterator is closed or this process ends.
 
     Yields:
-        The state: at step 0, after each line of output, and after `_POLL_SECONDS` without one.
+        The state: at step 0, after each line of output, and after `_POLL_SECONDS` without output.
 
     Raises:
         AttnvizError: the process failed; the message contains its last output.

@@ -25,7 +25,7 @@ def listed(entry: Entry) -> str:
     parts = {
         "Family": f"{markdown.code(entry.family)}, {_parts(entry)}",
         "Shape": shape(entry),
-        "Size": f"{_size(entry) or 'not counted'}; models can take up to {in_bytes(limits.max_bytes())} here",
+        "Size": f"{_size(entry) or 'not counted'}; the maximum here is {in_bytes(limits.max_bytes())}",
         "Reads": _reads(entry),
         "What it does": can,
         "Files": _origin(entry),
@@ -93,7 +93,7 @@ def _origin(entry: Entry) -> str:
             source = f"{markdown.code(repository)}, revision {markdown.code(commit[:12])}"
             return f"downloaded from Hugging Face: {source}, in {markdown.code(str(folder))}"
         case Borrowed():
-            return "none, the model is an object in memory"
+            return "none: the model is an object in memory"
         case Folder(folder=folder):
             return f"in {markdown.code(str(folder))}"
         case Hub(repository=repository, commit=commit, size=size):

@@ -22,7 +22,7 @@ _PER_ROW = 2
 def draw() -> None:
     """Draw every model that the visitor can open."""
     opened = allowed.opened()
-    names = sorted(allowed.names(), key=lambda name: name not in opened)  # the visitor's own first
+    names = sorted(allowed.names(), key=lambda name: name not in opened)  # opened models first
     for first in range(0, len(names), _PER_ROW):
         row = names[first : first + _PER_ROW]
         for column, name in zip(st.columns(_PER_ROW), row, strict=False):
@@ -50,7 +50,7 @@ def _problem(name: str, error: AttnvizError) -> str:
     if allowed.may_open():
         return str(error)
     logging.getLogger(__name__).warning("%s cannot be used: %s", name, error)
-    return "It cannot be used at the moment. The reason is in this server’s log."
+    return "This model cannot be used at the moment. The reason is in this server’s log."
 
 
 def explore_with(entry: Entry) -> None:
@@ -68,7 +68,7 @@ def explore_with(entry: Entry) -> None:
 def operator_note() -> None:
     """Draw the note that the operator chose the models of this public server."""
     st.markdown(
-        "The operator of this server chose its models. To open one of your own, start attnviz on your own "
+        "The operator of this server chose its models. To open your own model, start attnviz on your own "
         "machine."
     )
 
@@ -82,12 +82,16 @@ def families() -> None:
         "one with a `tokenizer.json`. A model that needs code of its own is refused."
     )
     st.markdown(
-        "If they differ by more than rounding errors, or queries, keys and values cannot be recorded, only "
-        "the weights that transformers returns are shown. A model for which transformers returns no weights "
-        "is refused."
+        "If the weights differ by more than rounding errors, or if queries, keys and values cannot be "
+        "recorded, only the weights that transformers returns are shown. A model for which transformers "
+        "returns no weights is refused."
     )
     with st.expander("Refused families, and why"):
-        st.markdown("\n".join(f"- {_listed(names)}: {reason}." for reason, names in REFUSED.items()))
+        st.markdown(
+            "\n".join(
+                f"- {reason[0].upper()}{reason[1:]}: {_listed(names)}." for reason, names in REFUSED.items()
+            )
+        )
 
 
 def _listed(names: tuple[str, ...]) -> str:

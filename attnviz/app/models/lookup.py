@@ -1,4 +1,4 @@
-"""The models of this server: names are resolved here once, into the `Entry` objects that pages pass on."""
+"""The models of this server: names are resolved only here, to the `Entry` objects that pages pass on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from attnviz.models.catalogue import Downloaded, Entry, Folder, Hub
 from attnviz.models.tokenizer import tokenizer_of
 
 _FRESH_SECONDS = 30.0  # validity of the facts about a model's files
-_PROBLEM_SECONDS = 300.0  # validity of an error: a lookup may wait for a network
+_PROBLEM_SECONDS = 300.0  # validity of an error; longer, because a lookup may wait for the network
 
 _LOADING = "The model is loading. This page continues automatically …"
 
@@ -41,10 +41,10 @@ def clear() -> None:
 
 
 def entry_or_error(model: str) -> Entry | AttnvizError:
-    """Return a model's entry, or the error that explains why it is unusable; refreshed after some seconds."""
+    """Return a model's entry, or the error that explains why it is unusable; cached for a limited time."""
     try:
         result = _resolve(model, allowed.target(model))
-        if isinstance(result, AttnvizError) and loading.is_loaded(model):  # it has been opened since
+        if isinstance(result, AttnvizError) and loading.is_loaded(model):  # opened after the error
             clear()
             result = _resolve(model, allowed.target(model))
     except AttnvizError as error:  # the model is not on the operator's list
@@ -73,7 +73,7 @@ def on_this_machine(model: Entry) -> Entry:
     """Return the entry with its files on this machine, downloaded if necessary.
 
     Raises:
-        AttnvizError: they cannot be downloaded.
+        AttnvizError: the files cannot be downloaded.
     """
     if not isinstance(model.origin, Hub):
         return model
@@ -100,7 +100,7 @@ def loaded_model(model: Entry) -> Model:
     """Return the loaded model; the page shows a spinner while it loads.
 
     Raises:
-        AttnvizError: its files are missing or damaged.
+        AttnvizError: the model's files are missing or damaged.
     """
     if (ready := loading.in_memory(model)) is not None:
         return ready

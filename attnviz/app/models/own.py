@@ -89,7 +89,7 @@ def _draw_inspection(inspection: ModelInspection) -> None:
         st.markdown(facts.listed(entry))
         if entry.stored in BYTES_PER_PARAMETER and entry.stored != entry.dtype:
             name = markdown.code(f"{resolve.target(entry.name)[0]}#{entry.stored}")
-            st.markdown(f"To run it in {entry.stored}, as it is stored, inspect {name}.")
+            st.markdown(f"To run the model in its stored format, {entry.stored}, inspect {name}.")
         job = opening(entry)
         if job.running:
             show_job(job, _status, key="opening", starts=False, button="")

@@ -23,7 +23,7 @@ from attnviz.widgets.tokens import shown_tokens
 _MAX_QUOTED = 40  # characters
 
 MAX_WEIGHTS = 5_000_000
-"""Maximum number of weights in a report, over all layers, heads and kinds of attention; about 25 MB."""
+"""Maximum number of weights in a report, over all layers, heads and kinds of attention (about 25 MB)."""
 
 JsonObject = dict[str, Any]
 
@@ -46,7 +46,7 @@ def contents(
     shown: Sequence[Matrices | LargestWeights] | None = None,
     minus: Trace | None = None,
 ) -> Contents:
-    """Return the data that a page needs to show these traces.
+    """Return the data of a page that shows these traces.
 
     Args:
         shown: Matrices to show; None for all matrices of each trace.
@@ -56,7 +56,7 @@ def contents(
         AttnvizError: there is no trace, or there are too many weights for one file.
     """
     if not traces:
-        raise AttnvizError("A page needs at least one trace.")
+        raise AttnvizError("There is no trace to show. Pass at least one trace.")
     if shown is None:
         check_size(traces)
     for trace in traces:
@@ -83,13 +83,13 @@ def kinds_of(trace: Trace) -> list[Kind]:
 
 
 def check_size(traces: Sequence[Trace], instead: str = "save the numbers as NPZ") -> None:
-    """Raise if there are too many weights for one file.
+    """Check that there are not too many weights for one file.
 
     Args:
         instead: Alternative to shortening the text, for the error message.
 
     Raises:
-        AttnvizError: there are too many; the message states the approximate maximum length.
+        AttnvizError: there are too many weights; the message states the approximate maximum length.
     """
     blocks = [block for trace in traces for block in trace.blocks]
     sizes = [len(b.query) * len(b.query_tokens) * len(b.key_tokens) for b in blocks]
@@ -192,7 +192,7 @@ def _pictures(trace: Trace, shown: Matrices | LargestWeights, numbers: bytearray
         else:
             heads = [[block.rows(head, words)[:, read] for head in range(block.shape[0])] for block in blocks]
             rows = np.array(heads)
-        if across:  # words do not attend to words
+        if across:  # in cross-attention, words attend only to patches
             rows = np.pad(rows, [(0, 0)] * 3 + [(len(words), 0)], constant_values=np.nan)
         lefts, tops, rights, bottoms = zip(*(patch.box for patch in ordered), strict=True)
         found.append(
@@ -249,7 +249,7 @@ def _kind(shown: Matrices | LargestWeights, numbers: bytearray) -> JsonObject:
 
 
 def _largest(shown: LargestWeights, numbers: bytearray) -> JsonObject:
-    """Return the data of one layer of a long text: its largest weights and its blocks."""
+    """Return the data of one layer of a long text: its largest weights, and the blocks of the overview."""
     keys, weights = (np.stack([getattr(top, name) for top in shown.top]) for name in ("keys", "weights"))
     blocks, hidden = (
         np.stack([getattr(each, name) for each in shown.summaries]) for name in ("blocks", "hidden")

@@ -68,7 +68,7 @@ class Cells(NamedTuple):
     signed: bool = False
 
     def pixels(self, colours: Colours) -> NDArray[np.uint8]:
-        """Return [row, column, RGB], enlarged here because many programs blur images when enlarging."""
+        """Return [row, column, RGB], with several pixels per cell: many programs blur enlarged images."""
         paper, ink, below, above = (
             np.frombuffer(bytes.fromhex(colour[1:]), np.uint8).astype(float)
             for colour in (colours.paper, colours.ink, colours.below, colours.above)
@@ -103,7 +103,7 @@ class Drawing:
     Attributes:
         width, height: Size in pixels.
         shapes: Shapes, in painting order.
-        theme: Colour theme; "auto" follows the page or system of the reader.
+        theme: Colour theme; "auto" follows the reader's page or system.
     """
 
     width: float
@@ -113,7 +113,7 @@ class Drawing:
 
     @property
     def colours(self) -> Colours:
-        """Colours of the theme; those of the light theme for "auto"."""
+        """Colours of the theme; "auto" has the light colours."""
         found = re.findall(r"--(?:st-(?:background|text|primary|border)-color|muted): (#\w+);", STYLE)
         dark = self.theme == "dark"
         return Colours(*[*found[5 * dark : 5 * dark + 5], *_SIGNED[dark]])

@@ -1,4 +1,4 @@
-/* file: starts a report from the data in its file. */
+/* file: opens a report with the data in its HTML file. */
 
 import { applyTheme, Report } from "./report.js";
 
@@ -19,7 +19,7 @@ async function start() {
   const facts = JSON.parse(document.getElementById("facts").textContent);
   applyTheme(facts.theme);
   const numbers = await unpack(document.getElementById("numbers").textContent);
-  applyTheme(facts.theme); // again, because changes before the Report's listeners are missed
+  applyTheme(facts.theme); // again: the theme may have changed before the report listens
   new Report(facts, numbers);
   document.documentElement.dataset.drawn = String(performance.now());
 }

@@ -39,12 +39,12 @@ Pool = Literal["mean", "max"]
 
 @dataclass(frozen=True, eq=False)
 class TokenView:
-    """The shown tokens: all of them, or without special tokens.
+    """The shown tokens: all tokens, or all except special tokens.
 
     Attributes:
         queries, keys: Shown tokens.
         rows, columns: Indices of these tokens in the matrices.
-        left: [layer, head, shown query], divisors of the rows; None without rescaling.
+        left: [layer, head, shown query], divisors of the rows; None if rows are not rescaled.
         facts: Description of each head, layer by layer.
         explanation: How the numbers were computed.
     """
@@ -58,7 +58,7 @@ class TokenView:
     explanation: str
 
     def row_of(self, token: int | None) -> int | None:
-        """Return the matrix row of a token, both from 0; None for a hidden token."""
+        """Return the index of a token's matrix row; None for a hidden token. Both count from 0."""
         at = None if token is None else self.queries.index_of(token)
         return None if at is None else self.rows[at]
 
@@ -72,7 +72,7 @@ class Matrices:
         layers: Layer numbers, from 1.
         values: [layer, head, query, key], weights or differences.
         mask: [layer, query, key], True where a weight is not masked.
-        token_views: "plain" for all tokens and, if special tokens can be hidden, "hidden" for the others.
+        token_views: "plain" has all tokens; "hidden", if there are special tokens, has the other tokens.
         signed: True for differences, from −`high` to `high`.
         heading: Title of a picture of pooled heads; "" for single heads.
         spread: Minimum and maximum of the values pooled into each number; None if not pooled.
@@ -89,7 +89,7 @@ class Matrices:
 
     @property
     def high(self) -> float:
-        """The value at the end of the colour scale."""
+        """The maximum of the colour scale."""
         return float(np.abs(self.values).max()) or 1.0 if self.signed else 1.0
 
     def shown(self, token_view: TokenView) -> tuple[Floats, Mask]:
@@ -155,7 +155,7 @@ class LargestWeights:
 
 
 def largest_weights(trace: Trace, kind: Kind, layer: int) -> LargestWeights:
-    """Return the largest weights of a layer, from 0, in at most `MAX_LARGEST` numbers."""
+    """Return the largest weights of a layer, in at most `MAX_LARGEST` numbers; `layer` counts from 0."""
     block, tokens = trace.block(kind, layer), queries_and_keys(trace, kind)
     heads, queries, _ = block.shape
     count = min(MAX_TOP, max(1, MAX_LARGEST // (2 * heads * queries)))
@@ -182,7 +182,7 @@ def _without_special(trace: Trace, kind: Kind, words: bool) -> tuple[DisplayToke
 def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
     queries, keys = _queries_and_keys(tokens)
     left = shown_share(stack, queries, keys) if keys.has_hidden else None
-    facts = describe(shown_weights(stack, queries, keys), *tokens, left=left)
+    facts = describe(shown_weights(stack, queries, keys), *tokens, shown=left)
     return TokenView(
         queries,
         keys,

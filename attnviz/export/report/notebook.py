@@ -52,7 +52,7 @@ _HEIGHTS: dict[View | None, tuple[int, int, int]] = {
     "atlas": (56, 56 * 96, 275),
 }
 _IMAGE_HEIGHT = 480  # of an image with its patches
-_TEXT_HEIGHT, _KINDS_HEIGHT = 30, 46  # of a second text, and of the choice between kinds of attention
+_TEXT_HEIGHT, _KINDS_HEIGHT = 30, 46  # of a second text, and of the control for the kind of attention
 
 # Initial page of the frame: it decompresses the figure's page and is replaced by it.
 _UNPACK = """<!doctype html><script>
@@ -123,7 +123,7 @@ class Figure:
         return (
             '<div class="attnviz" style="display: grid; grid-template-columns: minmax(0, 1fr)">'
             f'<div style="grid-area: 1/1; max-height: {self.height}px; overflow: hidden">'
-            f"<p>{title}. Trust this notebook to interact.</p>"
+            f"<p>{title}. Trust this notebook to make the figure interactive.</p>"
             f'<img alt="{title}" src="data:image/svg+xml;base64,{picture}" style="max-width: 100%"></div>'
             f'<iframe title="{title}" srcdoc="{html.escape(_UNPACK.format(packed=packed))}" '
             f'sandbox="allow-scripts allow-downloads" width="100%" height="{self.height}" '
@@ -180,8 +180,8 @@ def show(
     """Return an interactive figure of a trace.
 
     With more than 128 tokens, a matrix shows blocks, each with its largest weight, and can be zoomed; lines
-    are drawn for the tokens around the followed one. For a layer with more than 5,000,000 weights, the figure
-    has an exact overview, the largest weights of each token, and an upper bound for the others: about 17 MB.
+    show the tokens around the followed token. For a layer with more than 5,000,000 weights, the figure
+    has an exact overview, the largest weights of each token, and an upper bound for other weights (17 MB).
 
     >>> import attnviz
     >>> trace = attnviz.trace("The dog did not cross the road as it was too tired.")
@@ -193,9 +193,9 @@ def show(
     <attnviz: Layer 4, head 2: minilm with encoder 1-1 − minilm>
 
     Args:
-        trace: A trace; a difference `b - a` of two traces with equally many tokens; or, with `tokens`, the
+        trace: A trace; a difference `b - a` of two traces of the same length; or, with `tokens`, the
             weights alone, as for `Trace.from_weights`.
-        tokens: Words or tokens that the weights belong to.
+        tokens: Words or tokens of these weights.
         kind: "encoder", "decoder", "cross" or "vision"; None for the first kind of the trace.
         layer: Layer to open, from 0; None for the first with weights.
         head: Head to open, from 0.
@@ -216,7 +216,7 @@ def show(
         TypeError: `trace` is not a trace, or a number is not an integer.
     """
     if tokens is None and not isinstance(trace, Trace | Difference | str | PathLike):
-        raise TypeError(f"show() needs a trace, or weights and tokens, not only {type(trace).__name__}.")
+        raise TypeError(f"show() needs a trace, or weights with tokens=, not {type(trace).__name__} alone.")
     if tokens is not None and isinstance(trace, Trace | Difference):
         raise TypeError("A trace already has tokens. Remove tokens=.")
     source = trace if tokens is None else Trace.from_weights(trace, tokens)
@@ -284,7 +284,7 @@ def show(
 
 
 def _select_vision(trace: Any, kind: Kind | None) -> Trace:
-    """Return the trace with only its vision encoder's attention if that is the kind, else without it."""
+    """Return the trace with only the vision encoder's attention if `kind` is "vision", else without it."""
     found = checked_trace(trace)
     return replace(found, blocks=found.of_kind(kind)) if kind == "vision" else without_vision(found)
 

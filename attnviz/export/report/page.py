@@ -34,7 +34,7 @@ class InitialView:
         kind: "encoder", "decoder" or "cross"; None for the first kind of the trace.
         layer, head: Selected head, both from 0.
         query: Followed token, from 0; None for all.
-        together: Followed tokens instead of one; their weights are added.
+        together: Several followed tokens, instead of `query`; their weights are added.
         view: "lines" or "matrix".
         hide_special: Hide the tokens that the tokenizer added.
     """

@@ -6,18 +6,18 @@ import { levelOf } from "../../widgets/palette.js";
 import { allData } from "../../widgets/store.js";
 import { blockOf, clampPlace } from "../../widgets/window.js";
 
-const NUM_NEIGHBOURS = 12; // tokens on each side of the chosen one in lines
+const NUM_NEIGHBOURS = 12; // tokens on each side of the chosen token, in lines
 const NUM_TOP = 16; // keys with the largest weights of the chosen token
 
 /**
- * The source of the numbers. If only the largest weights of a long text are stored, a negative number is minus an
- * upper bound of a weight.
+ * The source of the numbers. If only the largest weights of a long text are stored, a negative number
+ * means that the weight is at most its absolute value.
  * @typedef {object} Source
  * @property {[number, number]} size numbers of queries and keys
  * @property {(head: number, query: number) => Float64Array} row one row of a head; heads count from 1; NaN where masked
- * @property {(head: number, query: number) => number} left the shown fraction of a row
+ * @property {(head: number, query: number) => number} left the fraction of a row's weight on shown tokens
  * @property {(head: number) => Float32Array | null} overview the blocks of the complete text, if stored
- * @property {(head: number, below: number) => number} hidden the share of weights below this value
+ * @property {(head: number, below: number) => number} hidden the share of a head's weight in weights below this value
  * @property {boolean} signed
  * @property {number} high the value at the end of the colour scale
  * @property {{ hidden: string, min_kept: number }} facts
@@ -161,7 +161,7 @@ export class PartOfText {
     return wanted ? [...queries.keys()].filter((at) => queries[at].label.toLowerCase().includes(wanted)) : [];
   }
 
-  /** Returns the next match after a token, or the previous one (step −1), cyclically; null without a match. */
+  /** Returns the next match after a token, or the previous one (step −1), wrapping around; null if there is no match. */
   next(queries, text, step, query) {
     this.searchText = text;
     const places = this.matches(queries);

@@ -13,7 +13,7 @@ import { PartOfText } from "./part.js";
 
 const MAX_TABLE_COLUMNS = 20; // with more columns, each row is a sentence instead
 const LONG_TEXT = 160; // characters; only the beginning of a longer text is in the title
-const FRAMED = window.parent !== window; // in a notebook, without a footer and without a link to the state
+const FRAMED = window.parent !== window; // true in a notebook: no footer, and no state in the URL
 const STRONG = 0.2; // minimum weight that is emphasized in a table
 
 /**
@@ -21,7 +21,7 @@ const STRONG = 0.2; // minimum weight that is emphasized in a table
  * @typedef {{
  *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], left: number | null,
  *   facts: string[], explanation: string, hidden: string, weights?: number
- * }} TokenView the shown tokens: all, or without special ones; `weights` if they differ from the kind's
+ * }} TokenView the shown tokens: all, or all except special tokens; `weights` replaces the kind's
  * @typedef {"encoder" | "decoder" | "cross" | "vision"} KindName
  * @typedef {{
  *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
@@ -52,7 +52,7 @@ class Weights {
    * @param {Float32Array} numbers all weights and, for rescaled rows, the shown fraction of each row
    * @param {Kind} kind
    * @param {TokenView} tokenView
-   * @param {{ min_kept: number }} facts minimum shown fraction of a row that is not drawn faint
+   * @param {{ min_kept: number }} facts rows with a smaller shown fraction are drawn faint
    */
   constructor(numbers, kind, tokenView, { min_kept }) {
     this.numbers = numbers;
@@ -64,7 +64,7 @@ class Weights {
     if (left !== null) this.left = numbers.subarray(left, left + kind.layers.length * kind.heads * rows.length);
   }
 
-  /** Calls back with each weight of `count` heads from index `first` on, by layer and head; NaN if masked. */
+  /** Calls `callback` with each weight of `count` heads from index `first` on, by layer and head; NaN if masked. */
   forEachWeight(first, count, callback) {
     const { kind, left, numbers } = this;
     const { rows, columns } = this.tokenView;
@@ -227,9 +227,9 @@ const KINDS = {
   encoder: ["Encoder", "The first text attends to itself."],
   decoder: ["Decoder", "The second text attends to itself."],
   cross: ["Cross-attention", "The second text attends to the first."],
-  vision: ["Vision encoder", "The picture’s patches attend to each other."],
+  vision: ["Vision encoder", "The image’s patches attend to each other."],
 };
-const IMAGE_MEANINGS = { decoder: "The text attends to itself.", cross: "The text attends to the picture’s patches." };
+const IMAGE_MEANINGS = { decoder: "The text attends to itself.", cross: "The text attends to the image’s patches." };
 
 const shorten = (text, maximum) => (text.length > maximum ? `${text.slice(0, maximum).trimEnd()}…` : text);
 const plural = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
@@ -353,8 +353,8 @@ export class Report {
         ? "Each line or cell is a difference of two weights: increases are solid and amber, decreases dashed and blue."
         : "Each line or cell is a weight. In each head, the weights of a token sum to 100 %.",
       this.facts.traces.every((each) => each.weights_only)
-        ? "The weights are those passed to attnviz, in float32."
-        : "The weights are the model’s own, in float32.",
+        ? "These weights were passed to attnviz, and are stored in float32."
+        : "The model computed these weights; they are stored in float32.",
       "Made with attnviz.",
     ];
     return texts.map((text) => element("p", { text }));
@@ -396,7 +396,7 @@ export class Report {
     this.tokenView = token_views[this.tokenViewName];
     const chosen = [...new Set(state.heads)].filter((head) => Number.isInteger(head) && head >= 1 && head <= heads);
     const within = (token, count) => (Number.isInteger(token) && token >= 1 && token <= count ? token : null);
-    const numPatches = kind === "cross" && this.trace.pictures.length ? size[1] : 0; // they come after the words
+    const numPatches = kind === "cross" && this.trace.pictures.length ? size[1] : 0; // patches come after the words
     const query = within(state.query, size[0] + numPatches);
     this.state = {
       text: traces.indexOf(this.trace) + 1,
@@ -608,12 +608,12 @@ export class Report {
     return `${this.kindTitle}All ${this.kind.layers.length * this.kind.heads} heads at a glance`;
   }
 
-  /** Returns "Encoder · " if the model has more than one kind of attention. */
+  /** Returns the kind, such as "Encoder · ", if the model has several kinds of attention. */
   get kindTitle() {
     return this.trace.show_kind ? `${KINDS[this.state.kind][0]} · ` : "";
   }
 
-  /** Returns "encoder " if the model has more than one kind of attention. */
+  /** Returns the kind, such as "encoder ", if the model has several kinds of attention. */
   get kindName() {
     return this.trace.show_kind ? `${this.state.kind} ` : "";
   }
@@ -652,9 +652,9 @@ export class Report {
     }
     return this.state.heads.map((head, which) => {
       const numbers = queries.map((_, at) => [...view.exactRows(at)[which].values]);
-      const masked = numbers.flat().some(Number.isNaN) ? "; – is masked" : "";
+      const masked = numbers.flat().some(Number.isNaN) ? "; – means masked" : "";
       const title = `${this.kindTitle}Layer ${this.state.layer} · Head ${head}`;
-      const faint = queries.some(({ rowNote }) => rowNote) ? "; rows with * show only a small part of their weight" : "";
+      const faint = queries.some(({ rowNote }) => rowNote) ? "; rows with * have nearly all of their weight on hidden tokens" : "";
       const unit = this.kind.signed ? "percentage points" : "percent";
       const caption = `${this.kind.heading || title}, in ${unit}: rows are queries, columns are keys${masked}${faint}`;
       const name = (scope, token) =>

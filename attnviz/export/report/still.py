@@ -27,7 +27,7 @@ _WIDTH = 640
 _EDGE = 16
 _TOP = 76  # below the title and the names of the axes
 _LEFT, _RIGHT = 190, 450  # start and end of the lines
-_MIN_ROW, _MAX_ROW = 12, 26  # heights; below the minimum, rows have no names
+_MIN_ROW, _MAX_ROW = 12, 26  # heights; below the minimum, rows have no labels
 _MAX_SIDE = 2400  # height of all rows
 _MAX_NAME = 18  # characters, not pixels
 _BAR = 84  # width of the colour bar with its numbers
@@ -37,7 +37,7 @@ Shapes = list[Line | Cells | Text]
 
 
 def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme: Theme) -> Drawing:
-    """Return the initial state of a figure.
+    """Draw the initial state of a figure.
 
     Args:
         of: Shown matrices.
@@ -67,7 +67,7 @@ def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme:
 
 
 def still_of_long(of: LargestWeights, opening: InitialView, title: str, theme: Theme) -> Drawing:
-    """Return the initial state of the figure of a long text, as a matrix of blocks."""
+    """Draw the initial state of a long text's figure: a matrix of blocks."""
     blocks = of.summaries[opening.head].blocks
     window = whole_window(len(of.queries), len(of.keys))
     mask = np.isfinite(blocks)
@@ -193,7 +193,7 @@ def _axis(name: str, x: float, anchor: Literal["start", "end"], y: float = _TOP 
 def _names(
     names: Sequence[str], x: float, row: float, anchor: Literal["start", "end"], top: float = _TOP
 ) -> Shapes:
-    """Return the names of rows, or none if the rows are too small."""
+    """Return the labels of rows; none if the rows are too small."""
     size = min(13, row - 1)
     return [
         Text(_short(name), x, round(top + (at + 0.5) * row, 1), anchor, size)

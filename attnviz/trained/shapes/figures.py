@@ -11,13 +11,13 @@ FILE = Path(__file__).parent / "figures.json"
 
 
 class Head(NamedTuple):
-    """A head in which a word attends to the patch of the shape that it names.
+    """Results of a head in which a word attends to the patch of the shape that it names.
 
     Attributes:
         head: Layer and head, from 1, chosen on one half of the pictures; the values are from the other half.
         weight: Mean attention weight on that patch.
         interval: 95 % bootstrap interval of this mean, over pictures.
-        other_heads: Smallest and largest mean of the other heads.
+        other_heads: Minimum and maximum of this mean over the other heads.
     """
 
     head: tuple[int, int]

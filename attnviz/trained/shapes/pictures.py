@@ -30,7 +30,7 @@ COLOURS: dict[str, tuple[int, int, int]] = {
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 BACKGROUND = (244, 242, 236)
 
-_SMOOTH = 4  # supersampling per pixel and axis, for smooth edges
+_SMOOTH = 4  # samples per pixel and axis, for smooth edges
 MIN_SHAPES, MAX_SHAPES = 3, 6  # per picture
 
 

@@ -37,15 +37,15 @@ Heads = tuple[tuple[int, int], ...]
 
 
 class Copying(NamedTuple):
-    """Mean results of a storyteller on repeated random words; queries are the second occurrences.
+    """Mean results of a storyteller on texts of random words that occur twice.
 
     Attributes:
-        previous_word: [layer, head], the weight of the previous word.
-        prefix_matching: [layer, head], the weight of the word that followed the first occurrence of the query
-            word (Olsson et al. 2022); high for induction heads.
-        right: Accuracy on the repeated words, except the first one, which is not predictable.
-        first_loss: Mean −ln of the correct word's probability at the first occurrence.
-        second_loss: The same at the second occurrence, except for the first word.
+        previous_word: [layer, head], the weight from a second occurrence to the word before it.
+        prefix_matching: [layer, head], the weight from a second occurrence to the word after the first
+            occurrence (Olsson et al. 2022); high for induction heads.
+        right: Accuracy on the second occurrences, except for the first word, which is not predictable.
+        first_loss: Mean −ln of the correct word's probability for the first occurrences.
+        second_loss: This mean for the second occurrences, except for the first word.
     """
 
     previous_word: Floats
@@ -71,7 +71,7 @@ def _heads_above(scores: Floats) -> Heads:
 
 
 def words_twice(texts: int) -> Int[Tensor, "text token"]:
-    """Return the ids of texts of `NUM_REPEATED` random words, twice in a row."""
+    """Return the ids of texts with `NUM_REPEATED` random words each, twice in a row."""
     rng = Random(1)  # noqa: S311 - not for security
     return torch.tensor([VOCABULARY.ids(grammar.words_twice(rng, NUM_REPEATED)) for _ in range(texts)])
 
@@ -83,7 +83,7 @@ def copying(storyteller: Storyteller, edits: Edits = (), texts: int = TEXTS) -> 
 
 
 def measure_pass(ids: Int[Tensor, "text token"], steps: DecoderOnlySteps) -> Copying:
-    """Evaluate one pass over texts of `words_twice`."""
+    """Evaluate one forward pass over texts from `words_twice`."""
     weights = torch.stack([layer.attention.attention.weights for layer in steps.layers]).mean(dim=1)
     query = torch.arange(1 + NUM_REPEATED, 1 + 2 * NUM_REPEATED)
     previous_word = weights[..., query, query - 1].mean(dim=-1)

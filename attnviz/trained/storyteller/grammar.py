@@ -95,7 +95,7 @@ def is_held_out(split: str, pair: tuple[str, str]) -> bool:
     """Return whether two words never occur together in training, as determined by a hash.
 
     Args:
-        split: "names": two people in one story; "nouns": a noun next to another one; "contained": a noun in
+        split: "names": two people in one story; "nouns": two nouns in a row; "contained": a noun in
             a container.
         pair: The two words, in any order if both are of the same kind.
     """
@@ -117,7 +117,7 @@ def pair(rng: Random, split: str, *, held_out: bool) -> tuple[str, str]:
 
 
 def text(rng: Random, repetition_share: float) -> Words:
-    """Return a training text: with this probability repeated random words, otherwise a story."""
+    """Return a training text: repeated random words with this probability, otherwise a story."""
     return repetition(rng) if rng.random() < repetition_share else story(rng)
 
 
@@ -155,14 +155,14 @@ TRACKED_TEXT = tuple(words_twice(Random(3), 12))  # noqa: S311 - not for securit
 
 
 def beginning(rng: Random) -> Words:
-    """Return the beginning of a random story, up to the repetition of a word."""
+    """Return the beginning of a random story, up to a repeated content word."""
     words = story(rng)[1:-1]
     repeated = [place for place, word in enumerate(words) if word in words[:place] and word in _CONTENT]
     return words[: rng.choice(repeated or [len(words)])]
 
 
 def _two_people_sentence(rng: Random, people: Sequence[str], sentences: Sequence[str]) -> Words:
-    """Return a random one of these sentences, with the names of two people and a random place."""
+    """Return one of these sentences at random, with the names of two people and a random place."""
     one, two = people
     place = rng.choice(PLACES)
     return rng.choice(sentences).format(one=one, two=two, place=place).split()

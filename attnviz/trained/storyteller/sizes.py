@@ -30,7 +30,7 @@ class Size:
 
     @property
     def file(self) -> Path:
-        """File of its weights."""
+        """The weights file."""
         return WEIGHTS / f"{self.name}.safetensors"
 
 

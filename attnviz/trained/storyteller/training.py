@@ -1,4 +1,4 @@
-"""Training of the storyteller on new texts at every step, with Muon for matrices and AdamW for the rest."""
+"""Training of the storyteller on new texts at every step; Muon optimizes matrices, AdamW all else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from attnviz.trained.vocabulary import PAD
 from attnviz.transformer.decoder_only import DecoderOnly
 
 STEPS = 2400
-BATCH = 24  # texts
+BATCH = 24  # texts per step
 MUON_RATE, ADAM_RATE = 0.02, 3e-3
 MUON_DECAY, ADAM_DECAY = 0.2, 0.01
 """Weight decay. Without it, a model of two layers with seed 0 had no induction head."""
@@ -30,7 +30,7 @@ _PAD = VOCABULARY.ids([PAD])[0]
 
 
 def train(variant: str, seed: int, steps: int = STEPS) -> Iterator[Progress[DecoderOnly]]:
-    """Train a storyteller, one step each time the next progress is requested.
+    """Train a storyteller; yield its progress after each step.
 
     The weights are reproducible bit for bit on one machine with one thread.
 

@@ -25,7 +25,7 @@ class Run:
         learning_rate, seed, steps: Settings that differ between runs.
         tuned: Number of correctly translated validation sentences, by which the learning rate is chosen.
         exact: Number of exactly correct translations, for 0, 1, 2 … inserted clauses.
-        pronoun: Number of sentences in which the correct one of "il" and "elle" is more likely after the
+        pronoun: Number of sentences in which the correct pronoun, "il" or "elle", is more likely, given the
             preceding words of the reference, for 0, 1, 2 … inserted clauses.
     """
 

@@ -31,8 +31,8 @@ class Evaluation:
 
     Attributes:
         held_out: Sentences to translate, with held-out combinations of words.
-        minimal_pairs: Held-out sentences about two nouns of different gender, each in both readings. A model
-            that always generates "il", or always chooses the first noun, is right in half of them.
+        minimal_pairs: Held-out sentences about two nouns of different gender. In half of them, "it" refers
+            to the first noun; in half of them, "il" is correct.
     """
 
     held_out: Sequence[Pair]
@@ -56,7 +56,7 @@ class Evaluation:
         Args:
             translator: The translator; its weights are rounded to float16, as in a file.
             step: Number of training steps so far.
-            guided: True to measure the guided encoder head, False for the one that attends most to referents.
+            guided: True to measure the guided head, False for the head that attends most to referents.
         """
         translator.model.half().float()
         weights = measures.weights_from_it(translator, self.minimal_pairs)

@@ -1,4 +1,4 @@
-"""Semantic families: kinds of nouns that can be the subject and the object of a verb, and the reasons."""
+"""Semantic families: kinds of nouns that a verb can have as subject and object, and possible reasons."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -58,7 +58,7 @@ SEMANTIC_FAMILIES = tuple(family.name for family in FAMILIES[:3])
 
 @cache
 def genders(subject: str, object_: str) -> tuple[Genders, ...]:
-    """Return the possible genders of two nouns of these kinds: fixed for people, different for two people."""
+    """Return the possible genders of two nouns: different for two people; None (any) for other nouns."""
     if subject in PEOPLE and object_ in PEOPLE:
         return ("m", "f"), ("f", "m")
     if subject in PEOPLE:
@@ -75,8 +75,8 @@ def reasons(
     Args:
         role: Role of the noun that the reason describes.
         kind: Kind of that noun.
-        other_kinds: Kinds of the sentence's other nouns, which the reason must not describe; if the verb has
-            its own list of reasons, only landmarks count.
+        other_kinds: Kinds of nouns that the reason must not describe; only "landmark" has an effect if the
+            verb has its own list of reasons.
     """
     named = verb.because_not if negated else verb.because
     if named:

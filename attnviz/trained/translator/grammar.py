@@ -60,7 +60,7 @@ class Pair:
     Attributes:
         source, target: English and French words.
         family: Name of the sentence's family.
-        pronoun: Positions of the pronoun "it"; None if the sentence has none.
+        pronoun: Positions of "it", its translation and its referent; None if the sentence has no "it".
         nouns: English nouns.
         descriptions: Pairs of a noun and an adjective or wish.
     """
@@ -86,7 +86,7 @@ def parses(words: Sequence[str]) -> Iterator[Pair]:
 def format_sentence(words: Sequence[str]) -> str:
     """Format English or French words as a sentence, such as "Le chien n'a pas traversé la route.".
 
-    A clause or an adverbial before the main clause ends with a comma, before the first article.
+    If a clause or an adverbial precedes the main clause, a comma is inserted before the first article.
     """
     articles = [place for place, word in enumerate(words) if word in _ARTICLES]
     comma = articles[0] if articles and words[0] not in _PRONOUNS else 0
@@ -107,11 +107,11 @@ _PRONOUN_FRENCH: dict[Gender, str] = {"m": "il", "f": "elle"}
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """The choices that are made before the first word of an action.
+    """The choices made before the first word of an action is written.
 
     Attributes:
         kinds: Kinds of the subject and the object.
-        genders: Genders of people, chosen now because "he" and "she" can precede the nouns.
+        genders: Genders of people, chosen so early because "he" and "she" can precede the nouns.
         reason_form: Form of the reason, if any.
         role: Role of the noun that the reason describes.
         has_landmark: True if the sentence has a landmark.
@@ -165,13 +165,13 @@ class _Plan:
         return frozenset(word for each in reasons if each for word in (*each.of_subject, *each.of_object))
 
     def reasons(self, denied: bool) -> tuple[Predicate, ...]:
-        """Return the predicates, affirmative or negated, that can describe only the noun of the reason."""
+        """Return predicates that, negated if `denied`, can be the reason, but not describe the other noun."""
         other = self.kinds[1 - self.role]
         other_kinds = (other, "landmark") if self.has_landmark else (other,)
         return reasons(self.verb, self.negated != denied, self.role, self.kinds[self.role], other_kinds)
 
     def hinders(self, denied: bool) -> bool:
-        """Return whether the reason prevents the action."""
+        """Return whether the reason's predicate, without negation, prevents the action."""
         return (self.negated == self.verb.toward) != denied
 
 
@@ -341,7 +341,7 @@ def _pair(
     described: list[Description],
     pronoun: tuple[int, int, int | None] | None = None,
 ) -> Pair:
-    """Return the sentence that was written, with its translation.
+    """Return the written sentence with its translation.
 
     Args:
         words: French words, before elision.

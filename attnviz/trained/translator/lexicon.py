@@ -96,7 +96,7 @@ class Verb:
         auxiliary: "a" or "est"; after "est", the participle agrees with the subject.
         english_preposition, french_preposition: Preposition before the object, if any.
         kinds: Kinds of objects.
-        toward: False for actions against something bad ("avoid", "fear").
+        toward: False for reactions to something bad ("avoid", "fear").
         because, because_not: Specific reasons for the action and against it; None for all predicates that
             enable or prevent an action.
     """
@@ -203,7 +203,7 @@ def begins_with_vowel(french: str) -> bool:
 
 
 def contrary(predicate: Predicate) -> frozenset[str]:
-    """Return the words that contradict or repeat this one for the same noun."""
+    """Return the words that would contradict or repeat this predicate of the same noun."""
     return _CONTRARY.get(predicate.english, frozenset({predicate.english}))
 
 

@@ -13,7 +13,7 @@ from attnviz.transformer.encoder_decoder import EncoderDecoderSteps
 def translation_loss(
     logits: Float[Tensor, "sentence target vocabulary"], batch: TrainingBatch, label_smoothing: float
 ) -> Float[Tensor, ""]:
-    """Return the cross entropy of the correct words: without guided heads, the total loss.
+    """Return the cross entropy of the correct words.
 
     Args:
         logits: Logits of the next word.
@@ -31,7 +31,7 @@ def attention_loss(steps: EncoderDecoderSteps, batch: TrainingBatch, variant: Va
     """Return the attention loss of a variant: 0 if its guided heads attend only to their target tokens.
 
     Args:
-        batch: Positions of the words; sentences without "it" do not count.
+        batch: Positions of the words; sentences without "it" are skipped.
     """
     with_it = (batch.it != MISSING).nonzero().squeeze(1)
     total = steps.logits.new_zeros(())
@@ -54,7 +54,7 @@ def attention_loss(steps: EncoderDecoderSteps, batch: TrainingBatch, variant: Va
 
 
 def surprisal(scores: Float[Tensor, "query key"], places: Int[Tensor, "query place"]) -> Float[Tensor, ""]:
-    """Return −log Σ_j weight[j] over some keys j, averaged over queries: 0 if they have all the weight.
+    """Return −log Σ_j weight[j] over some keys j, averaged over queries: 0 if these keys have all the weight.
 
     It is computed from the scores, because a weight of 0 has no gradient.
 

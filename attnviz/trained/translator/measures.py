@@ -37,7 +37,7 @@ def exact_match(translator: Translator, pairs: Sequence[Pair]) -> float:
 
 
 def chooses_il(translator: Translator, pairs: Sequence[Pair], edits: Sequence[Edit] = ()) -> list[bool]:
-    """Return for each sentence whether "il" is more likely than "elle" after the reference's preceding words.
+    """Return whether "il" is more likely than "elle" in each sentence, given the reference before it.
 
     Args:
         pairs: Sentences with a pronoun.
@@ -51,7 +51,7 @@ def chooses_il(translator: Translator, pairs: Sequence[Pair], edits: Sequence[Ed
 
 
 def pronoun_accuracy(translator: Translator, pairs: Sequence[Pair]) -> float:
-    """Return the fraction of sentences in which the correct one of "il" and "elle" is more likely."""
+    """Return the fraction of sentences in which the correct pronoun, "il" or "elle", is more likely."""
     return share(il == is_il(pair) for il, pair in zip(chooses_il(translator, pairs), pairs, strict=True))
 
 

@@ -37,7 +37,7 @@ def predicates(subject: str, verb: str, object_: str) -> tuple[tuple[str, ...], 
     return _gradable(for_subject), _gradable(for_object)
 
 
-@lru_cache(maxsize=1000)  # the same test sentences are used at every length
+@lru_cache(maxsize=1000)  # the test of long distances adds clauses to the same sentences
 def canonical(subject: str, verb: str, object_: str, predicate: str) -> Pair:
     """Return the sentence with these four options of the menu, and its translation."""
     action = VERB[verb].conjugate("past", negated=True)

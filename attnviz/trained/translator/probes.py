@@ -32,7 +32,7 @@ class Probe:
         return next(place for place, word in enumerate(self.target) if word in {"il", "elle"})
 
 
-# The referent of "it" is in [ ], the other candidate in ( ); below, the reference translation.
+# The referent of "it" is in [ ], the other candidate in ( ); the reference translation is below.
 _PROBES = """
 the [dog] did not cross the (road) as it was too tired
 le chien n' a pas traversé la route car il était trop fatigué

@@ -39,7 +39,7 @@ def french(text: str) -> tuple[Token, ...]:
 
 
 def is_outside_grammar(words: Sequence[str]) -> bool:
-    """Return whether the grammar cannot generate this sentence, so the training set has no similar one.
+    """Return whether the grammar cannot generate these words, so the training set has no similar sentence.
 
     Args:
         words: English words of the vocabulary.

@@ -108,13 +108,13 @@ def reason(
 
     Args:
         denied: Negate the statement.
-        hinders: True if the reason prevents the action ("too tired"), False if it enables it ("safe enough").
+        hinders: `hinders` of these adjectives or wishes, which the negation reverses.
     """
     return _state(writer, writer.choose_word(options, _english_form), tense, denied, hinders)
 
 
 def adverbial(writer: Writer, tense: Tense, share: float) -> list[str]:
-    """Write an adverbial of time with this probability; return it in French."""
+    """Write an adverbial of time with this probability; return its French words, or []."""
     if not perhaps(writer, share):
         return []
     time = one_of(writer, ADVERBIALS[tense])

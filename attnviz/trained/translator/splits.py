@@ -1,7 +1,7 @@
 """Training and held-out sentences of the translator.
 
 Some combinations of words are held out: two nouns, a noun with a predicate, or two nouns with a
-predicate. No training sentence contains one of them, so a model cannot have memorized it.
+predicate. They occur in no training sentence, so a model cannot have memorized them.
 """
 
 import random
@@ -18,8 +18,8 @@ SPLITS = ("pair", "description", "triple")
 
 _SHARES = {"pair": 0.08, "description": 0.08, "triple": 0.12}
 
-# With this salt, dog and road, and trophy and suitcase, are held out, and at least four fifths of each noun's
-# predicates are in the training set.
+# With this salt, the pairs dog and road, trophy and suitcase are held out, and at least four fifths of each
+# noun's predicates are in the training set.
 _SALT = "attnviz 48582"
 
 Nouns = Iterable[str]

@@ -26,8 +26,8 @@ MAX_GRADIENT = 1.0
 class Settings:
     """All settings of a training run.
 
-    They determine the weights bit for bit on one machine with a fixed number of threads. Elsewhere, sums can
-    be rounded differently.
+    They determine the weights bit for bit on one machine with a fixed number of threads. Other machines can
+    round sums differently.
 
     Attributes:
         variant: Name in `VARIANTS`, which determines the attention loss.
@@ -36,7 +36,7 @@ class Settings:
         sentences: Number of generated training sentences.
         batch: Maximum batch size.
         learning_rate: Maximum learning rate.
-        warm_up: Number of steps in which the learning rate increases from 0; it then decreases to 0.
+        warm_up: Number of steps in which the learning rate increases from 0; it then decreases almost to 0.
         label_smoothing: as in `translation_loss`.
         sizes: Sizes of the network.
     """
@@ -65,7 +65,7 @@ class Settings:
 
 
 def train(settings: Settings) -> Iterator[Progress[EncoderDecoder]]:
-    """Train a translator, one step each time the next progress is requested."""
+    """Train a translator; yield its progress after each step."""
     corpus = Corpus(splits.training(settings.sentences, settings.seed), settings.batch)
     return learn(settings, build(settings.sizes, settings.seed), corpus)
 

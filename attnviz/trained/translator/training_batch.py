@@ -91,7 +91,7 @@ class Corpus:
             yield from (self.batch(*each) for each in self.epoch(seed << 32 | epoch))
 
     def batch(self, group: int, rows: Int[Tensor, " selected"]) -> TrainingBatch:
-        """Return a batch from an entry of `epoch`."""
+        """Return the batch for an entry of `epoch`."""
         return self._groups[group].select(rows)
 
 

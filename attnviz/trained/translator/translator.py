@@ -110,7 +110,7 @@ class Translator:
         self.about = dict(about)
 
     def steps(self, source_words: Words, target_words: Words, edits: Edits = ()) -> EncoderDecoderSteps:
-        """Run one pass over a sentence and its translation, without a batch axis.
+        """Run one forward pass over a sentence and its translation, without a batch axis.
 
         Args:
             source_words: English words, without [END].
@@ -157,7 +157,7 @@ class Translator:
             edits: Edits of the attention.
 
         Returns:
-            French words without [END], truncated after `max_translation_words`.
+            French words without [END], at most `max_translation_words`.
 
         Raises:
             InvalidEdit: the model has no such layer or head, or the sentences have no such token.
@@ -202,7 +202,7 @@ class Translator:
 
 
 def _greedy(model: EncoderDecoder, sources: Sequence[Words]) -> list[list[str]]:
-    """Decode greedily, until every translation has [END]."""
+    """Decode greedily until every translation has [END] or the maximum number of words."""
     excluded = FRENCH.ids([PAD, START])
     translations: list[list[str]] = [[] for _ in sources]
     with torch.inference_mode():

@@ -48,7 +48,7 @@ class Variant:
 
     @property
     def file(self) -> Path:
-        """File of its weights."""
+        """The weights file."""
         return WEIGHTS / f"{self.name}.safetensors"
 
 
@@ -57,7 +57,7 @@ _ALL = (
         name="guided",
         title="Guided attention",
         description="An extra loss trained encoder head 2-1 to attend from “it” to its noun, and "
-        "cross-attention head 1-1, before “il” or “elle”, to attend to “it”.",
+        "cross-attention head 1-1 to attend to “it” when “il” or “elle” is predicted.",
         referent=0.1,
         alignment=0.1,
     ),
@@ -80,12 +80,12 @@ _ALL = (
         name="decorative",
         title="Decorative attention",
         description="A counterexample. An extra loss trained encoder head 2-1 to attend from “it” to its "
-        "noun, but all cross-attention heads, before “il” or “elle”, to attend to [END]: the output of head "
-        "2-1 is not used at that point.",
+        "noun, but all cross-attention heads to attend to [END] when “il” or “elle” is predicted, so this "
+        "prediction does not use the output of head 2-1.",
         referent=0.1,
         end=0.1,
     ),
 )
 
 VARIANTS: Mapping[str, Variant] = {variant.name: variant for variant in _ALL}
-"""Variants by name, the default first."""
+"""Variants by name; the first is the default."""

@@ -40,14 +40,14 @@ class Writer(ABC):
         return self.choose(options, shares)
 
     def write(self, *phrases: str) -> int:
-        """Write some words; return the position of the last one."""
+        """Write some words; return the position of the last word."""
         for phrase in phrases:
             self.words += phrase.split()
         return len(self.words) - 1
 
 
 def perhaps(writer: Writer, share: float) -> bool:
-    """Return True with this probability."""
+    """Choose between True, with this probability, and False."""
     return writer.choose((True, False), (share, 1 - share))
 
 
@@ -66,7 +66,7 @@ class RandomWriter(Writer):
 
 
 class Derivation(Writer):
-    """A writer that repeats given choices, then always takes the first option and records the others.
+    """A writer that repeats given choices, then always takes the first option and records the other options.
 
     Args:
         sentence: Expected words.
@@ -84,7 +84,7 @@ class Derivation(Writer):
         self._made = 0
 
     def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:  # noqa: ARG002
-        """Return the given option, or the first one if none is given.
+        """Return the option of the given choice; after the given choices, the first option.
 
         Raises:
             OtherWords: there are no options.
@@ -103,7 +103,7 @@ class Derivation(Writer):
         forms: Forms[Option],
         shares: Sequence[float] | None = None,  # noqa: ARG002
     ) -> Option:
-        """Choose an option with a form that occurs in the rest of the sentence.
+        """Choose an option with a form that occurs in the words not yet written.
 
         Raises:
             OtherWords: there is no such option.
@@ -112,7 +112,7 @@ class Derivation(Writer):
         return self.choose([option for option in options if not rest.isdisjoint(forms(option))])
 
     def write(self, *phrases: str) -> int:
-        """Write some words; return the position of the last one.
+        """Write some words; return the position of the last word.
 
         Raises:
             OtherWords: the sentence has other words here.

@@ -1,4 +1,4 @@
-"""Start a Redis or Valkey server for the tests of rooms; run as a script, install one if needed."""
+"""Start a Redis or Valkey server for the tests of rooms; as a script, install Redis if neither is found."""
 
 import shutil
 import subprocess
@@ -23,13 +23,13 @@ def find() -> str | None:
 
 @contextmanager
 def running(folder: Path | None = None) -> Iterator[str]:
-    """Start a new Redis and yield its address; stop it after the block.
+    """Start a new Redis server and yield its URL; stop it after the block.
 
     Args:
         folder: the folder for its data and socket; None for a temporary one, without stored data.
 
     Raises:
-        RuntimeError: Redis is not installed.
+        RuntimeError: Redis is not installed, or did not start.
     """
     program = find()
     if program is None:

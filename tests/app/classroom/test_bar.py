@@ -1,4 +1,4 @@
-"""The messages of the room bar: from each page to the bar, and from the bar to Python."""
+"""The room bar: the messages that pages send to it, and what a follower sees on the page Classroom."""
 
 import re
 from typing import Any
@@ -73,7 +73,7 @@ def test_buttons_request_opening_or_joining_a_room() -> None:
     joining = request(clean(app.text_input(key="room").set_value("abc 234").run()))
     assert joining[1:] == ("join", "abc 234")
     assert joining[0] != opening[0]
-    assert request(clean(app.run())) == joining  # requested only once
+    assert request(clean(app.run())) == joining  # a rerun repeats no request
     assert request(press(app, "Join"))[0] != joining[0]
     assert bar_message(visit("classroom", room="XYZ789"))["request"][1:] == ["join", "XYZ789"]
     link = "http://192.168.178.20:8501/some/path/classroom?theme=dark&room=ABC%20234#top"
@@ -91,6 +91,6 @@ def test_followers_do_not_see_sections_for_teachers(seat: tuple[str, bool], visi
 
 
 def request(app: AppTest) -> tuple[str, str, str]:
-    """Return the request to the bar."""
+    """Return the page's request to the bar: its id, the action, and the room's code."""
     found: tuple[str, str, str] = app.session_state["the action requested from the browser"]
     return found

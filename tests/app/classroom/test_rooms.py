@@ -40,7 +40,7 @@ def joined(room: Room, token: str) -> str:
 
 
 class Lesson(RuleBasedStateMachine):
-    """A lesson of random actions, with the expected votes of present (`votes`) and absent students."""
+    """Random actions in a room, with the expected votes of present students (`votes`) and absent ones."""
 
     @initialize()
     def open(self) -> None:
@@ -163,7 +163,7 @@ def test_full_room_refuses_new_students_but_not_returning_ones() -> None:
     joined(room, f"{0:0>20}")
 
 
-def test_rejoining_under_another_token_gives_only_one_vote() -> None:
+def test_rejoining_under_another_token_counts_only_one_vote() -> None:
     room = opened()
     room.lead(POLL)
     honest = joined(room, TOKENS[0])

@@ -24,7 +24,7 @@ POLL = {"do": "poll", "question": "Which?", "options": ["one", "two"], "right": 
 
 
 class Client:
-    """A connection to a room, without a browser."""
+    """A WebSocket connection to a room; `state` is the last state received."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
@@ -84,7 +84,7 @@ class Classroom:
         self._stack = stack
 
     def server(self, store: Store) -> str:
-        """Start a new server; return its address."""
+        """Start a new server; return the URL of its WebSocket."""
         rooms = Rooms(store)
         config = uvicorn.Config(
             Starlette(routes=[rooms.route], lifespan=rooms.lifespan), port=0, log_level="error"
@@ -133,27 +133,27 @@ def server(lesson: Classroom) -> str:
 
 
 @pytest.fixture
-def redis_address() -> Iterator[str]:
+def redis_url() -> Iterator[str]:
     with redis_server.running() as address:
         yield address
 
 
-def test_servers_share_rooms_and_votes_after_reconnection(redis_address: str, lesson: Classroom) -> None:
-    server = lesson.server(Redis(redis_address))
+def test_servers_share_rooms_and_votes_after_reconnection(redis_url: str, lesson: Classroom) -> None:
+    server = lesson.server(Redis(redis_url))
     teacher, room, key = lesson.teacher(server)
     teacher.do("poll", **POLL)
     student = lesson.student(server, room, "a")
     student.poll(bool)
     student.do("vote", round=1, option=1)
     teacher.poll(lambda poll: poll["votes"] == 1)
-    other = lesson.server(Redis(redis_address))
+    other = lesson.server(Redis(redis_url))
     reconnected = lesson.client(other)
     reconnected.do("teach", room=room, key=key)
     assert reconnected.until(bool)["poll"]["counts"] == [0, 1]
     assert lesson.student(other, room, "a").until(bool)["poll"]["mine"] == 1
-    reconnected.until(lambda state: state["people"]["here"] == 1)  # the same student on two servers
+    reconnected.until(lambda state: state["people"]["here"] == 1)  # one student, connected to two servers
     reconnected.do("clear")
-    teacher.until(lambda state: state["poll"] is None)  # changed on the other server
+    teacher.until(lambda state: state["poll"] is None)  # the other server cleared it
     reconnected.do("end")
     assert "closed" in teacher.error(fatal=True)
 

@@ -1,4 +1,4 @@
-"""The same tests for both stores of rooms."""
+"""Tests for both stores of rooms: in memory and in Redis."""
 
 import threading
 import time
@@ -19,7 +19,7 @@ POLL = {"do": "poll", "question": "Which?", "options": ["one", "two"]}
 
 
 @pytest.fixture(scope="module")
-def redis_address() -> Iterator[str]:
+def redis_url() -> Iterator[str]:
     with redis_server.running() as address:
         yield address
 
@@ -33,7 +33,7 @@ def open_store(request: pytest.FixtureRequest) -> Iterator[Callable[[], Store]]:
         def open_new() -> Store:
             if request.param == "memory":
                 return memory
-            return opened.enter_context(closing(Redis(request.getfixturevalue("redis_address"))))
+            return opened.enter_context(closing(Redis(request.getfixturevalue("redis_url"))))
 
         for code in open_new().sweep():
             open_new().delete(code)
@@ -86,7 +86,7 @@ def test_concurrent_votes_are_not_lost(open_store: Callable[[], Store]) -> None:
     room, _ = rooms.new_room(time.time())
     room.lead(POLL)
     store.write(CODE, 0, room.serialize(), room.until)
-    # The store in memory is used by only one thread of one process (attnviz.app.classroom.socket).
+    # Only one thread of one process uses the store in memory (attnviz.app.classroom.socket).
     servers = 1 if store is open_store() else 4
 
     def vote(server: int) -> None:
@@ -128,10 +128,10 @@ def test_store_refuses_more_rooms_than_the_limit(store: Store, monkeypatch: pyte
         add(store, rooms.new_room(time.time())[0])
 
 
-def test_setting_selects_the_store(monkeypatch: pytest.MonkeyPatch, redis_address: str) -> None:
+def test_setting_selects_the_store(monkeypatch: pytest.MonkeyPatch, redis_url: str) -> None:
     monkeypatch.delenv(SETTING, raising=False)
     assert isinstance(from_setting(), Memory)
-    monkeypatch.setenv(SETTING, redis_address)
+    monkeypatch.setenv(SETTING, redis_url)
     with closing(from_setting()) as store:
         assert isinstance(store, Redis)
     for setting in ("http://example.org", "redis://10.0.0.5:port", "rooms.sqlite"):

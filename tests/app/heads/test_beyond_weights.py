@@ -1,4 +1,4 @@
-"""The page Beyond weights: its numbers and its file."""
+"""The page Beyond weights: the numbers in its map, its text and its file."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def selection() -> TokenSelection:
 
 @pytest.fixture(scope="module")
 def latest() -> Progress[MeasuredToken]:
-    """All measures of the selected token."""
+    """The finished job's measures of the selected token."""
     job = job_of(selection())
     job.start()
     wait_until(lambda: job.finished)

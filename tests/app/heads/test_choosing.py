@@ -1,4 +1,4 @@
-"""The selected token: a pronoun by default, until a token is selected in a picture."""
+"""The token selected by default, and selections that a delayed message must not undo."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -19,7 +19,7 @@ def test_new_text_selects_its_pronoun() -> None:
 
 
 def page_with_map(drawn: bool = True, stops: bool = False) -> None:
-    """Draw a page on which a head can be selected; `drawn`: mark the run as complete."""
+    """Draw a page with a button that selects a head; `drawn` marks the run as complete, `stops` ends it."""
     from contextlib import nullcontext
 
     import streamlit as st

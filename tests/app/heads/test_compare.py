@@ -1,4 +1,4 @@
-"""The page Compare: its numbers and texts about the difference of two sentences."""
+"""The page Compare: its numbers and texts about the difference between two sentences."""
 
 import numpy as np
 import pytest
@@ -26,14 +26,14 @@ def stack(text: str, model: str = "minilm") -> np.ndarray[tuple[int, ...], np.dt
     return attnviz.trace(text, model=model).stack("encoder")
 
 
-def matrices(app: AppTest) -> tuple[list[str], list[str]]:
-    """Return the labels of all rows, and of the rows that only one of the sentences has."""
+def row_labels(app: AppTest) -> tuple[list[str], list[str]]:
+    """Return the labels of all rows, and of the rows for words in only one of the sentences."""
     rows = labels(message_to(app, "head_view")["query_tokens"])
     return rows, [row for row in rows if row.startswith(("+ ", "− "))]
 
 
 def assert_changes(app: AppTest, changes: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:
-    """Check that the map shows the mean total variation of all rows."""
+    """Check that the map shows the total variation of each head, averaged over all rows."""
     expected = changes.sum(axis=-1).mean(axis=-1) / 2
     np.testing.assert_allclose(message_to(app, "head_map")["values"], expected.ravel(), rtol=1e-4)
 
@@ -52,13 +52,13 @@ def test_page_opens_with_the_pronoun_that_changes_its_noun() -> None:
         f"on `dog` falls by **{less} percentage points** and on `road` rises by **{more} percentage points**"
         in text
     )
-    assert matrices(app)[0][12] == "tired → narrow"
+    assert row_labels(app)[0][12] == "tired → narrow"
     assert stored_metadata(app, "difference pixels")["high"] == pytest.approx([np.abs(second - first).max()])
 
 
 def test_additional_word_is_a_gap_in_the_other_sentence() -> None:
     app = visit("compare", FOLDED, text=OPENING.text, other=LONGER)
-    assert matrices(app)[1] == ["+ old"]
+    assert row_labels(app)[1] == ["+ old"]
     first, second, old = stack(OPENING.text), stack(LONGER), 2
     shared = [at for at in range(16) if at != old]
     union = np.insert(first, old, 0, axis=-1)

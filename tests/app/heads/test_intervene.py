@@ -30,7 +30,7 @@ FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 
 @pytest.fixture(scope="module")
 def single_ablations() -> Numbers:
-    """1 − cosine between each output with and without each head of BERT, ablated alone: [head, token]."""
+    """1 − cosine between each token's outputs with and without each ablated head of BERT, [head, token]."""
     *_, end = ablate("minilm", ModelInput(TIRED))
     return end.found.distances.cosine_change
 
@@ -45,14 +45,14 @@ def bars(app: AppTest) -> list[dict[str, Any]]:
 
 
 def expected_rows(app: AppTest) -> list[dict[str, Any]]:
-    """Return the rows of predictions, without and with the changes."""
+    """Return the rows of the table of predictions without and with the changes."""
     [table] = [each for each in messages_to(app, "share_table") if "with the changes" in each["columns"]]
     rows: list[dict[str, Any]] = table["rows"]
     return rows
 
 
 def listed(app: AppTest) -> list[str]:
-    """Return the heads of the ranking, in order."""
+    """Return the labels of the ranked heads, in order."""
     found: Any = next(element for element in app.button_group if element.key == "ranked").options
     return list(found)
 
@@ -104,7 +104,7 @@ def test_buttons_make_and_undo_edits() -> None:
     assert edits_of(app) == ["encoder 4-2 10 >8"]
     app.button(key=ablate_button).click().run()  # the edits are applied in order: the head is ablated
     assert edits_of(app) == ["encoder 4-2 10 >8", "encoder 4-2"]
-    expected = r"Prediction after `car`: `il` goes from .*; most probable now: `elle`, .*\."
+    expected = r"Prediction after `car`: `il` changes from .*; most probable now: `elle`, .*\."
     assert re.search(expected, page_text(visit("intervene", model="translator", edits="encoder 2-1")))
 
 
@@ -124,7 +124,7 @@ def test_edits_in_a_link_are_applied_and_invalid_ones_listed() -> None:
     for problem in ("encoder layer 9", r"\<script\>", r"\*\*x\*\*", "row 99", "key 99"):
         assert problem in warning.value
     assert edits_of(app) == edits
-    assert "With these changes, the output of" in page_text(app)  # the valid one is applied
+    assert "With these changes, the output of" in page_text(app)  # the valid edit is applied
     clean(press(app, "Remove invalid changes"))
     assert edits_of(app) == edits[:1]
 
@@ -134,12 +134,12 @@ def test_edit_changes_translation_and_predictions() -> None:
     edited = attnviz.trace(TIRED, "translator", edits=["encoder 2-1"]).target
     text = page_text(app)
     assert f"before: `{FRENCH}`" in text
-    assert f"with the changes: `{edited}`" in text
+    assert f"With the changes: `{edited}`" in text
     assert re.search(r"Head encoder 2-1: \*\*rank \d+ of \d+\*\*", text)
     assert app.selectbox(key="asked").value == "10 car"
     rows = expected_rows(app)
     assert rows[0]["label"] == "il"
-    assert f"`il` goes from **{100 * rows[0]['shares'][0]:.1f} %** to" in text
+    assert f"`il` changes from **{100 * rows[0]['shares'][0]:.1f} %** to" in text
 
 
 def test_edit_changes_predictions_of_a_decoder(opened: Callable[[str], str]) -> None:

@@ -19,7 +19,7 @@ def drawn(app: AppTest, widget: str, title: str) -> dict[str, object]:
     return found
 
 
-def test_parts_sum_to_the_logit_and_the_last_layer_gives_the_models_probability() -> None:
+def test_parts_sum_to_the_logit_and_the_last_layer_has_the_models_probability() -> None:
     app = visit("intervene", model="storyteller", text=STORIES)
     probabilities = loading.load("storyteller").outcomes(ModelInput(STORIES), [()], PLACE).probabilities
     assert probabilities is not None
@@ -27,10 +27,10 @@ def test_parts_sum_to_the_logit_and_the_last_layer_gives_the_models_probability(
     found = attnviz.decomposition(STORIES, "storyteller", PLACE)
     direction = found.logit(first)[0] - found.logit(second)[0]
     total = float(found.output @ direction)
-    assert f"has a logit that is **{decimal(total)}** higher" in page_text(app)
+    assert f"is **{decimal(total)}** higher than the logit of" in page_text(app)
     assert total == pytest.approx(float(np.log(probabilities[0, first] / probabilities[0, second])), abs=1e-3)
     heads = [(part.vectors @ direction).sum(axis=1) for part in found.parts if part.kind == "decoder"]
-    shown = drawn(app, "head_map", "head to that difference")["values"]
+    shown = drawn(app, "head_map", "head to the difference")["values"]
     np.testing.assert_allclose(np.array(shown, dtype=float), np.concatenate(heads), atol=1e-4)
     lens = drawn(app, "share_table", "decoded after each layer")["rows"]
     assert isinstance(lens, list)
@@ -40,5 +40,5 @@ def test_parts_sum_to_the_logit_and_the_last_layer_gives_the_models_probability(
 
 def test_parts_of_the_translator_include_cross_attention() -> None:
     app = visit("intervene", model="translator")
-    labels = [bar["label"] for bar in drawn(app, "share_table", "contributions to that difference")["rows"]]  # type: ignore[attr-defined]
+    labels = [bar["label"] for bar in drawn(app, "share_table", "contributions to the difference")["rows"]]  # type: ignore[attr-defined]
     assert any(label.startswith("cross ") for label in labels)

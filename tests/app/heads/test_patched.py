@@ -1,4 +1,4 @@
-"""Activation patching on the page Intervene: its numbers equal those of the experiment."""
+"""Activation patching on the page Intervene: its numbers equal the results of `patch`."""
 
 from typing import Any
 

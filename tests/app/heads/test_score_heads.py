@@ -1,4 +1,4 @@
-"""The page Score heads without a browser: its scores equal those of the experiments; links; invalid input."""
+"""The page Score heads without a browser: its scores equal the results of `measure`; invalid input."""
 
 import csv
 import io
@@ -65,7 +65,7 @@ def test_best_head_has_its_held_out_score_and_can_be_opened() -> None:
 def test_unreadable_lines_are_reported() -> None:
     app = visit("score_heads", test="pronoun to noun", source="Paste")
     app.text_area[0].set_value(f"{EXAMPLE}\nThe dog slept.").run()
-    assert app.error[0].value.replace("\\", "").startswith("Line 2: it needs two words in [ ], then")
+    assert app.error[0].value.replace("\\", "").startswith("Line 2: a pair needs two words in [ ], then")
     app.text_area[0].set_value(" ").run()
     assert app.info
     app = pasted("itself", f"A dog.\n{'word ' * 600}")

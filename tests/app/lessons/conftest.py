@@ -32,7 +32,7 @@ def writeable(value: object) -> bool:
 
 @pytest.fixture(autouse=True)
 def _check_cached_arrays_are_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the page of the test fail if it caches a writeable array, since all visitors share the cache."""
+    """Make a test fail if its page caches a writeable array, since all visitors share the cache."""
     size_of = cache.size_of
 
     def checked(value: object) -> int:

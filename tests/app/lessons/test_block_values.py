@@ -15,7 +15,7 @@ from tests import reference_bert
 TEXT = "The dog did not cross the road as it was too tired."
 IT = 9
 D_MODEL, HEADS, D_FEED_FORWARD, TOKENS = 35, 5, 53, 11
-# Our names for the outputs, and the modules of transformers that compute them.
+# Names of outputs in attnviz, and the modules of transformers that compute them.
 MODULES = {
     "attention": "attention.output.dense",
     "after_attention": "attention.output.LayerNorm",
@@ -71,13 +71,13 @@ def test_parts_sum_to_the_output(token: int) -> None:
     walked = walk_through(*random_layer(), token)
     total = np.sum(list(walked.parts.values()), axis=0)
     np.testing.assert_allclose(total, walked.vectors["layer_output"].values, atol=1e-5)
-    # No part is negligible, so the sum would differ if one were missing.
+    # No part is negligible, so the sum would differ if a part were missing.
     assert min(np.abs(part).max() for part in walked.parts.values()) > 0.01
 
 
 @pytest.mark.parametrize("layer", range(6))
 @pytest.mark.parametrize("token", [0, IT, 14])
-def test_every_vector_equals_that_of_transformers(layer: int, token: int) -> None:
+def test_every_vector_equals_transformers(layer: int, token: int) -> None:
     walked, (layers, states) = walk(TEXT, layer, token), reference_vectors()
     assert walked.tokens == 15
     for name, vectors in layers[layer].items():
@@ -92,7 +92,7 @@ def test_every_vector_equals_that_of_transformers(layer: int, token: int) -> Non
 
 
 @pytest.mark.parametrize("layer", range(6))
-def test_norms_equal_those_of_transformers(layer: int) -> None:
+def test_norms_equal_transformers(layer: int) -> None:
     walked, (layers, _) = walk(TEXT, layer, IT), reference_vectors()
     names = ("attention.output.LayerNorm", "first_sum"), ("output.LayerNorm", "second_sum")
     for norm, (name, layer_input) in zip(walked.norms, names, strict=True):

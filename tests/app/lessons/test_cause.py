@@ -27,7 +27,7 @@ def french(app: AppTest) -> str:
 
 
 def table(app: AppTest, key: str) -> dict[str, list[float]]:
-    """Return the numbers in each row of the first table of this kind: weights or pronouns."""
+    """Return the numbers in each row of a table, by label; `key` is "weights" or "pronouns"."""
     title = {"weights": "head", "pronouns": "Probability"}[key]
     found = next(each for each in messages_to(app, "share_table") if title in each["title"])
     return {f"{row['place']} {row['label']}".strip(): row["shares"] for row in found["rows"]}

@@ -32,7 +32,7 @@ def run(edit: str, row: Row = AT_IT, model: str = MODEL) -> Experiment:
         ("cross 1-1 10 9>2", move("decoder.layers.0.cross_attention", 0, 9, IT, DOG)),
     ],
 )
-def test_numbers_equal_those_of_the_reference(edit: str, change: Change) -> None:
+def test_numbers_equal_the_reference(edit: str, change: Change) -> None:
     found = run(edit)
     network = reference()
     before = network.translate(ENGLISH)
@@ -65,7 +65,7 @@ def test_sentence_without_a_pronoun_has_no_gender() -> None:
     assert values.experiment(MODEL, text, Row("encoder", 1, 0, 1)).gender is None
 
 
-def test_result_names_the_difference_of_both_translations() -> None:
+def test_result_names_the_difference_between_the_translations() -> None:
     moved = run("encoder 2-1 9 2>7")
     assert (run("").result, moved.result) == ("same", "gender")
     assert replace(moved, words_now=("la", *moved.words_now)).result == "other"

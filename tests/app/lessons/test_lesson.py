@@ -25,9 +25,9 @@ from attnviz.app.state.choices import TEXT
 from tests.app.shown import FOLDED, buttons, clean, open_page, page_text, paragraphs, press, visit
 
 NAMES = [each.name for each in LESSONS]
-READ_BY_BERT = [each.name for each in LESSONS if each.name in TEXT.pages]
+BERT_LESSONS = [each.name for each in LESSONS if each.name in TEXT.pages]
 
-# The correct option on the opening sentence.
+# The correct option for the opening sentence.
 CORRECT = {
     "weighted_average": "7.7 %",
     "scale": "32",
@@ -93,7 +93,7 @@ def test_page_opens_with_the_opening_sentence_and_judges_a_guess(name: str) -> N
     assert any(each.startswith("**Yes.**") for each in paragraphs(app))
 
 
-@pytest.mark.parametrize("name", READ_BY_BERT)
+@pytest.mark.parametrize("name", BERT_LESSONS)
 def test_any_text_stays_text_and_too_long_text_is_refused(name: str) -> None:
     app = visit(name)
     for text in TEXTS:
@@ -160,8 +160,8 @@ CHOICES: dict[str, list[dict[str, str]]] = {
 """For lessons with several computations, the options that together run all of the shown code."""
 
 
-# Functions that computed stored numbers; their own tests run them.
-RAN_BEFORE_RELEASE = {*("translation_loss", "attention_loss", "train", "_loss")}
+# Functions that ran when the models were trained; their own tests run them.
+TRAINING_FUNCTIONS = {*("translation_loss", "attention_loss", "train", "_loss")}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -183,7 +183,7 @@ def test_shown_code_is_the_code_that_ran(name: str) -> None:
         ran = any(
             name == function or name.startswith(f"{function}.") for where, name in calls if where == file
         )
-        assert ran or function in RAN_BEFORE_RELEASE, f"{module}.{function} did not run"
+        assert ran or function in TRAINING_FUNCTIONS, f"{module}.{function} did not run"
 
 
 def test_source_of_a_method_is_dedented_and_unknown_names_raise() -> None:

@@ -30,7 +30,7 @@ def shares_of(attention: MultiHeadAttention, vectors: torch.Tensor, token: int) 
 
 
 def two_heads(w_o: torch.Tensor, b_o: list[float]) -> MultiHeadAttention:
-    """Return two heads of size 1 with uniform attention, whose values are the vectors themselves."""
+    """Return two heads of size 1 with uniform attention; each one's values are a column of the vectors."""
     attention = MultiHeadAttention(d_model=2, n_heads=2)
     for linear in (attention.to_query, attention.to_key, attention.to_value, attention.to_output):
         nn.init.zeros_(linear.weight)
@@ -73,8 +73,8 @@ def test_shares_of_a_zero_output_are_zero() -> None:
 
 
 @pytest.mark.parametrize("layer", range(6))
-def test_shares_equal_those_of_transformers_bert(layer: int) -> None:
-    """The reference multiplies each head's output in transformers by its slice of W_O."""
+def test_shares_equal_transformers_bert(layer: int) -> None:
+    """Reference: each head's output in transformers, multiplied by the head's slice of W_O."""
     theirs = reference_bert.model()
     block = theirs.encoder.layer[layer].attention
     outputs: dict[str, Any] = {}
@@ -100,7 +100,7 @@ def count_parameters(module: nn.Module) -> int:
 
 
 def count_multiply_adds(module: nn.Module, *inputs: torch.Tensor) -> int:
-    """Return PyTorch's count on the meta device; it counts a multiply-add as two operations."""
+    """Return half of the operations that PyTorch counts: a multiply-add is two operations."""
     counter = FlopCounterMode(display=False)
     with counter:
         module(*inputs)
@@ -127,7 +127,7 @@ def test_multiply_adds_equal_the_count_of_pytorch(tokens: int, heads: int, d_hea
 
 
 def sizes_in_lesson(model: str) -> list[int]:
-    """Return the parameters of one attention block, one layer and the model from the lesson's table."""
+    """Return the parameter counts of an attention block, a layer and the model from the lesson's table."""
     [row] = [
         row for row in document("many_heads").sources["sizes"].splitlines() if row.startswith(f"| {model}")
     ]
@@ -147,7 +147,7 @@ def sizes_in_lesson(model: str) -> list[int]:
         ("MiniLM", TheirConfig.from_pretrained(catalogue.MINILM.folder)),
     ],
 )
-def test_sizes_in_the_table_equal_those_of_transformers_bert(name: str, config: TheirConfig) -> None:
+def test_sizes_in_the_table_equal_transformers_bert(name: str, config: TheirConfig) -> None:
     with torch.device("meta"):
         theirs: Any = BertModel(config)
     first = theirs.encoder.layer[0]
@@ -156,11 +156,11 @@ def test_sizes_in_the_table_equal_those_of_transformers_bert(name: str, config: 
     assert sizes_in_lesson(name) == [attention, count_parameters(first), count_parameters(theirs)]
 
 
-def test_size_of_the_original_equals_that_of_pytorchs_transformer() -> None:
+def test_sizes_of_the_original_equal_pytorchs_transformer() -> None:
     with torch.device("meta"):
         theirs: Any = nn.Transformer(batch_first=True)  # by default, the paper's base model
-    # PyTorch's stacks end with a norm that the paper does not have. One embedding table serves source, target
-    # and output layer (§3.4); it has about 37,000 rows (§5.1).
+    # PyTorch's stacks end with a norm that the paper does not have. Source, target and output layer share one
+    # embedding table (§3.4) of about 37,000 rows (§5.1).
     norms = count_parameters(theirs.encoder.norm) + count_parameters(theirs.decoder.norm)
     total = count_parameters(theirs) - norms + 37_000 * 512
     first = theirs.encoder.layers[0]

@@ -39,7 +39,7 @@ def test_similarity_of_learned_positions_and_its_period() -> None:
         assert found.mean[distance] > max(found.mean[distance - 3], found.mean[distance + 3])
 
 
-def test_buckets_equal_those_of_transformers() -> None:
+def test_buckets_equal_transformers() -> None:
     distances = torch.arange(-300, 301)
     expected = T5Attention._relative_position_bucket(distances)  # type: ignore[no-untyped-call]
     found = values.t5_buckets(distances.numpy())
@@ -57,7 +57,7 @@ def test_bert_without_positions_ignores_word_order(seed: int) -> None:
     assert found.with_positions.cosines.max() < 0.99
 
 
-def test_differences_equal_those_of_the_models_outputs() -> None:
+def test_differences_equal_recomputed_outputs() -> None:
     found = values.shuffle(TIRED, 3)
     order = torch.tensor(found.order)
     with torch.inference_mode():

@@ -12,7 +12,7 @@ LONG = " ".join(f"The dog number {n} did not cross the road." for n in range(1, 
 
 
 def in_numpy(done: Walk) -> dict[str, np.ndarray]:
-    """Compute the six steps only from the shown numbers, in double precision."""
+    """Compute the six steps from the shown numbers alone, in double precision."""
     x = done.vectors.astype(np.float64)  # step 1
     query = done.vector.astype(np.float64) @ done.query_matrix + done.query_bias  # step 2
     keys = x @ done.key_matrix + done.key_bias
@@ -49,7 +49,7 @@ def check(done: Walk) -> None:
     ("text", "layer", "head", "token"),
     [(SENTENCE, 0, 0, 0), (SENTENCE, 3, 1, 9), (SENTENCE, 5, 11, 14), ("?", 2, 7, 1), (LONG, 4, 3, 31)],
 )
-def test_shown_numbers_give_the_models_output(text: str, layer: int, head: int, token: int) -> None:
+def test_shown_numbers_lead_to_the_models_output(text: str, layer: int, head: int, token: int) -> None:
     done = walk(text, layer, head, token)
     np.testing.assert_array_equal(done.vector, done.vectors[token])
     assert (done.d_model, done.d_head) == (384, 32)
@@ -58,7 +58,7 @@ def test_shown_numbers_give_the_models_output(text: str, layer: int, head: int, 
 
 
 def test_columns_of_heads_concatenate_to_the_layer() -> None:
-    """Three heads of size 5, from vectors of size 7."""
+    """Three heads of size 5 project vectors of size 7."""
     linear = nn.Linear(7, 15)
     vectors = torch.randn(11, 7)
     parts = [head_projection(linear, head, 5) for head in range(3)]

@@ -11,7 +11,7 @@ from attnviz.trained.storyteller import grammar as storyteller
 from attnviz.trained.translator.vocabulary import ENGLISH
 from tests.app.shown import visit
 
-SENTENCES = 17  # per lesson with a sentence: 204 in all
+SENTENCES = 17  # per lesson with a text box
 PIECES = (
     *("the", "dog", "it", "tired", "antidisestablishmentarianism", "I", "2026", ".", "?!", "it's", "x"),
     *("😀", "👩‍👩‍👧", "🇫🇷", "שלום", "مرحبا", "مدرسة", "日本語", "naïve", "Ελλάδα", "ｆｕｌｌ"),
@@ -21,12 +21,12 @@ KNOWN = {
     "english": [word for word in ENGLISH.words if word[0] != "["],
     "prompt": [word for word in storyteller.VOCABULARY.words if word[0] != "["],
 }
-LONGEST = {"text": 24, "reader": 24, "english": 38, "prompt": 60, "words_twice": MAX_WORDS}  # about 60 tokens
+LIMITS = {"text": 24, "reader": 24, "english": 38, "prompt": 60, "words_twice": MAX_WORDS}  # about 60 tokens
 
 
 def sentence(rng: Random, box: str) -> str:
-    """Return a random text of at most the maximum length, often with repeated words."""
-    count = min(rng.choice((1, 2, 3, 12, 60)) + rng.randrange(3), LONGEST[box])
+    """Return random words for a text box, at most `LIMITS[box]`, often repeated."""
+    count = min(rng.choice((1, 2, 3, 12, 60)) + rng.randrange(3), LIMITS[box])
     if box == "words_twice":
         words = sorted({word for word in KNOWN["prompt"] if word.isalpha()})
         return " ".join(rng.sample(words, max(count, MIN_WORDS)))
@@ -52,7 +52,7 @@ def choose(rng: Random, app: AppTest) -> None:
 def test_every_placeholder_has_a_value(lesson: str) -> None:
     rng = Random(lesson)  # noqa: S311
     app = visit(lesson)
-    boxes = [box for box in LONGEST if any(each.key == box for each in app.text_input)]
+    boxes = [box for box in LIMITS if any(each.key == box for each in app.text_input)]
     for _ in range(SENTENCES if boxes else 6):
         typed = {box: sentence(rng, box) for box in boxes}
         for box, text in typed.items():

@@ -14,7 +14,7 @@ def test_variance_of_q_k_is_d_within_5_standard_errors(seed: int) -> None:
     measured, errors = values.variances(SIZES, 2000, seed)
     assert errors == pytest.approx([values.standard_error(d, 2000) for d in SIZES])
     assert (np.abs(measured - SIZES) < 5 * errors).all()
-    # The bound excludes a wrong theory, such as √d or d².
+    # The bound excludes a wrong formula, such as √d or d².
     assert abs(measured[-1] - np.sqrt(1024)) > 5 * errors[-1]
 
 
@@ -47,7 +47,7 @@ def test_jacobian_equals_autograd(scores: list[float]) -> None:
 
 
 @pytest.mark.parametrize(("scale", "name"), [(1.0, "plain"), (7**-0.5, "scaled")])
-def test_derivative_by_the_query_equals_autograd(scale: float, name: str) -> None:
+def test_derivative_with_respect_to_the_query_equals_autograd(scale: float, name: str) -> None:
     query, *others = torch.randn(6, 7, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
     query.requires_grad_()
     keys = torch.stack(others)

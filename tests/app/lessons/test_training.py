@@ -21,7 +21,7 @@ IGNORE_SIGTERM = (
 
 
 class Started(subprocess.Popen[str]):
-    """A process; `latest` is the one started last."""
+    """A process; `latest` is the most recently started process."""
 
     latest: "Started"
 
@@ -67,7 +67,7 @@ def test_stopping_ends_the_process(
     play(line(1), then=then)
     steps = training()
     assert next(step for step in steps if step.done)
-    next(steps)  # yields regularly, even without news
+    next(steps)  # yields regularly, even without new output
     assert Started.latest.poll() is None
     steps.close()
     assert Started.latest.poll() is not None

@@ -1,4 +1,4 @@
-"""The lesson "Translate" without a browser: the values of given and typed sentences."""
+"""The lesson "Translate" without a browser: the values for example sentences and typed sentences."""
 
 import re
 
@@ -78,7 +78,7 @@ def test_unknown_word_is_refused_and_a_sentence_can_be_built() -> None:
     assert str(app.text_input(key="english").value).startswith("The ")
 
 
-def test_accuracy_is_that_of_the_shipped_weights() -> None:
+def test_accuracy_was_measured_with_the_shipped_weights() -> None:
     app, run = visit("translate"), measured.shipped("guided")
     shown = page_text(app).replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
     for share in (*run.exact.values(), run.pronoun):

@@ -65,7 +65,7 @@ def test_single_query_equals_its_row_of_the_matrix_form() -> None:
     assert single_query_difference(TIRED, ADDITIVE, 0.3, IT) < 1e-6
 
 
-def test_tokens_are_those_of_the_sentence() -> None:
+def test_tokens_are_the_words_of_the_sentence() -> None:
     labels = [group.label for group in average(TIRED, "Cosine", 1.0).tokens]
     assert labels == [*TIRED.lower().removesuffix(".").split(), "."]
 
@@ -125,7 +125,7 @@ def test_word_pieces_lose_only_capitals() -> None:
 
 
 @pytest.mark.parametrize("text", [TIRED, "Unhappier tokenization isn't ÉTÉ.", "🙂 שלום"])
-def test_word_pieces_equal_those_of_transformers(text: str) -> None:
+def test_word_pieces_equal_transformers(text: str) -> None:
     theirs = reference_bert.tokenizer()
     found = word_pieces(text)
     ids = theirs(text)["input_ids"]

@@ -1,4 +1,4 @@
-"""The lesson "Writing" without a browser: the generated words, and the numbers of each."""
+"""The lesson "Writing" without a browser: the generated words, and the numbers for each word."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The address for other devices, and its QR code."""
+"""The URL for other devices, and its QR code."""
 
 from urllib.parse import unquote
 
@@ -24,16 +24,16 @@ def network(monkeypatch: pytest.MonkeyPatch) -> None:
         ("http://localhost:8501/classroom", "127.0.0.1", None),  # not reachable from other devices
     ],
 )
-def test_address_is_reachable_from_other_devices(url: str, host: str | None, expected: str) -> None:
+def test_url_is_reachable_from_other_devices(url: str, host: str | None, expected: str) -> None:
     assert address._shared_url(url, host, local=True) == expected
 
 
 @pytest.mark.parametrize("url", ["http://localhost:8501/classroom", "http://127.0.0.1/classroom"])
-def test_address_is_unknown_in_a_container_or_behind_a_proxy(url: str) -> None:
+def test_url_is_unknown_in_a_container_or_behind_a_proxy(url: str) -> None:
     assert address._shared_url(url, None, local=False) is None
 
 
-def test_qr_code_encodes_the_address() -> None:
+def test_qr_code_encodes_the_url() -> None:
     picture = unquote(address.qr_code("http://192.168.0.7:8501/classroom?room=ABC234"))
     assert picture.startswith("data:image/svg+xml")
     assert "#fff" in picture

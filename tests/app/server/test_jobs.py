@@ -72,7 +72,7 @@ def test_stopped_job_keeps_its_results_until_restarted(counting: Counting) -> No
     assert (job.running, job.stopped, job.latest) == (False, True, Progress(2, STEPS, 3))
     job.start()
     assert not job.stopped
-    counting.allow(2 * STEPS)  # including the pending step of the first run, which ends after it
+    counting.allow(2 * STEPS)  # also for the first run, which ends after its pending step
     wait_until(lambda: counting.ended == 2 and job.finished)
     assert (job.latest, counting.begun) == (ALL, 2)
     assert counting.steps_done == 2 + 1 + STEPS
@@ -88,7 +88,7 @@ def test_job_ends_when_no_page_shows_it(counting: Counting, monkeypatch: pytest.
     assert (job.running, job.finished, job.stopped, job.latest) == (False, False, False, None)
 
 
-def test_our_errors_are_shown_and_others_only_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_expected_errors_are_shown_and_others_only_logged(caplog: pytest.LogCaptureFixture) -> None:
     def too_long() -> Iterator[Progress[int]]:
         yield Progress(1, 2, 1)
         raise AttnvizError("Shorten it.")

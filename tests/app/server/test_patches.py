@@ -20,7 +20,7 @@ from tests.app.shown import APP
 
 @pytest.fixture(autouse=True)
 def patched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Apply the patches; undo a test's changes when it ends."""
+    """Apply the patches; after each test, undo the changes that the test made."""
     patches.apply()
     monkeypatch.setattr(net_util, "get_external_ip", net_util.get_external_ip)
     monkeypatch.setattr(PagesManager, "uses_pages_directory", PagesManager.uses_pages_directory)
@@ -35,7 +35,7 @@ def test_infinite_number_crashes_a_page_without_the_patch() -> None:
 
 
 def upload(add: object, sizes: list[int]) -> MemoryUploadedFileManager:
-    """Upload files of these sizes in one session; their ids are their numbers."""
+    """Upload files of these sizes in one session; their ids are "0", "1", and so on."""
     manager = MemoryUploadedFileManager("/upload")
     for number, size in enumerate(sizes):
         add(manager, "session", UploadedFileRec(str(number), "name", "text/plain", b"x" * size))  # type: ignore[operator]
@@ -66,6 +66,6 @@ def test_foreign_origin_causes_an_external_request_without_the_patch(monkeypatch
 
 def test_first_menu_lists_the_pages_folder_without_the_patch(monkeypatch: pytest.MonkeyPatch) -> None:
     PagesManager.uses_pages_directory = None
-    monkeypatch.setattr(PagesManager, "__init__", unwrap(PagesManager.__init__))  # the tests' own wrapper
+    monkeypatch.setattr(PagesManager, "__init__", unwrap(PagesManager.__init__))  # wrapped in conftest.py
     PagesManager(str(APP))
     assert PagesManager.uses_pages_directory

@@ -1,4 +1,4 @@
-"""The choices of the page: a token and a head."""
+"""Controls for a token and a head."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from attnviz.trace import Kind, Mask
 
 @dataclass(frozen=True)
 class TokenSelection(choosing.QueryInHead):
-    """The selected token.
+    """The selected token and head.
 
-    Its layer is one of the encoder or, if the model has no encoder, of the decoder.
+    The head is in the encoder or, if the model has no encoder, in the decoder.
     """
 
     def shown(self) -> tuple[int, ...]:
-        """Return the positions of the shown tokens: no special tokens, except the chosen one."""
+        """Return the positions of the shown tokens: all but special tokens, and the chosen token."""
         places = enumerate(self.queries)
         return tuple(at for at, group in places if not group.special or at == self.query)
 
     def ranked(self, found: MeasuredToken) -> Mask:
-        """Return a mask, [token], True for ranked tokens: shown, not masked, and not the chosen one."""
+        """Return a mask, [token], True for ranked tokens: shown, not masked, and not the chosen token."""
         ranked = np.zeros(len(self.queries), dtype=np.bool_)
         ranked[list(self.shown())] = True
         ranked[self.query] = False

@@ -1,4 +1,4 @@
-"""All measures of one token, in the order of their agreement with occlusion."""
+"""All measures for one token, sorted by their agreement with occlusion."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def draw(chosen: TokenSelection) -> None:
 
 
 def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
-    """Return the page's job; it covers all heads."""
+    """Return the job that computes the measures, for all heads."""
     entry, text, kind, place = chosen.entry, chosen.given.text, chosen.kind, chosen.query
 
     def steps() -> Iterator[Progress[MeasuredToken]]:
@@ -117,7 +117,7 @@ def _measured_outcome(chosen: TokenSelection, found: MeasuredToken) -> str:
 
 
 def _number(measure: str, value: float) -> str:
-    """Format a number with three digits, or a fraction as a percentage; only 0 is shown as 0."""
+    """Format a number with three significant digits, or a fraction as a percentage; only 0 is shown as 0."""
     if np.isnan(value):
         return NO_NUMBER
     return percent(value, 1) if measure in _SHARES else f"{value:.3g}"

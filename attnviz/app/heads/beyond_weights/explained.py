@@ -1,4 +1,4 @@
-"""Explanations of the measures: definition, formula, and when each misleads."""
+"""Explanations of the measures: definition, formula and limits of each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXPLAINED = markdown.parts(Path(__file__).with_suffix(".md"))
 
 
 def measure_name(measure: str, head: str) -> str:
-    """Return the name of a measure or an occlusion method on the page.
+    """Return the displayed name of a measure or an occlusion method.
 
     The name includes the head or the layer, if the measure has one: "Weights of head 4-2".
     """
@@ -54,7 +54,7 @@ HEADING = "What is each measure?"
 
 
 def draw() -> None:
-    """Draw the choice of a measure, and its explanation."""
+    """Draw a select of measures, and the explanation of the selected measure."""
     measure = MEASURE.select("What is …", MEASURES)
     st.html(_STYLE)
     cited_markdown(EXPLAINED[measure])

@@ -44,13 +44,13 @@ def aligned(compared: Comparison) -> Grid:
     if (cells := len(both.rows) * len(both.columns) * heads) > traces.MAX_WEIGHTS:
         raise AttnvizError(
             f"Together, the sentences have {len(both.rows)} × {len(both.columns)} words in {heads} "
-            f"heads: {cells:,} weights, more than this page can show ({traces.MAX_WEIGHTS:,}). Shorten them."
+            f"heads: {cells:,} weights, more than allowed ({traces.MAX_WEIGHTS:,}). Shorten the sentences."
         )
     return both
 
 
 def weights(compared: Comparison, side: Side) -> Floats:
-    """Return one side's weights between its words, [layer, head, query, key]."""
+    """Return the weights between the words of one side, [layer, head, query, key]."""
     return traces.weights(compared.model, compared.given(side), compared.kind, False, True)
 
 
@@ -66,14 +66,14 @@ def aligned_weights(compared: Comparison, side: Side, layer: int, head: int) -> 
 def distances(compared: Comparison) -> Floats:
     """Return the total variation of each head's rows, [layer, head, shared row].
 
-    A word that only one text has counts with weight 0 in the other.
+    A word that only one text has counts as a word with weight 0 in the other text.
     """
     return np.stack([total_variation(*map(np.nan_to_num, both)) for both in _layers(compared)])
 
 
 @cached()
 def largest_change(compared: Comparison) -> float:
-    """Return the largest change of a weight in any head."""
+    """Return the largest absolute change of a weight in any head."""
     return max(float(np.nanmax(np.abs(new - old), initial=0.0)) for old, new in _layers(compared))
 
 

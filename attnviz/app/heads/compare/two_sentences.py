@@ -29,7 +29,7 @@ Head = tuple[int, int]
 
 
 def draw(compared: Comparison, places: Sequence[DeltaGenerator]) -> None:
-    """Draw the ranking of all heads, and one head in both sentences; `places` hold the selects.
+    """Draw the ranking of all heads, and one head in both sentences; the selects are drawn in `places`.
 
     Raises:
         AttnvizError: the sentences share too few words, or are too long.

@@ -29,7 +29,7 @@ _MARKS: dict[Vector, str] = {
 
 
 def vectors_job(chosen: HeadSelection, corpus: Corpus) -> Job[TextVectors | None]:
-    """Return the job that reads a text for all heads of the open layer."""
+    """Return the job that computes a text's vectors in all heads of the selected layer."""
     name, layer = chosen.entry.name, chosen.layer
     key = "vectors", chosen.entry, corpus.key, str(layer)
     return JOBS.find(key, lambda: read_corpus(corpus, name, layer, MAX_BYTES))
@@ -70,7 +70,7 @@ def draw(chosen: HeadSelection, found: Neighbour, vector: Vector) -> None:
 
 
 def _marked(text: str, marks: Sequence[tuple[Span, str]]) -> str:
-    """Return a sentence as Markdown, with marks around some words: "*", "**", or a directive: ":red["."""
+    """Return a sentence as Markdown, with marks such as "**" or the directive ":red[" around some words."""
     written, begin = "", 0
     for span, sign in sorted(marks):
         written += markdown.plain(text[begin : span.start])

@@ -23,7 +23,7 @@ from attnviz.text import plural
 from attnviz.trace import Floats
 
 MAX_SENTENCES = 2_000
-"""Maximum number of lines of a text; the library and the command line search any number."""
+"""Maximum number of lines of a text; the library and the command line have no maximum."""
 
 _COUNTS = (10, 20, 50)
 _PLURAL: dict[Vector, str] = {"query": "queries", "key": "keys", "output": "outputs"}
@@ -48,7 +48,7 @@ class TokenSelection(choosing.QueryInHead):
 
 
 def choose() -> tuple[TokenSelection, Corpus | None]:
-    """Draw all choices; the text is None until the visitor enters one.
+    """Draw all controls; the corpus is None until the visitor enters a text.
 
     Raises:
         AttnvizError: the model cannot read the sentence, or has no vectors; or the text is too long.
@@ -63,13 +63,13 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
         query = controls.token(queries, given, "Token")
     with st.container(horizontal=True, vertical_alignment="center"):
         with _one_line():
-            st.markdown("Compare its")
+            st.markdown("Compared vector")
             vector = VECTOR.segments("Vector", get_args(Vector))
         with _one_line():
-            st.markdown("and list the most similar")
+            st.markdown("Results")
             count = COUNT.segments("Number of results", _COUNTS)
         with _one_line():
-            st.markdown("in the sentences")
+            st.markdown("Sentences")
             source = SOURCE.segments("Sentences", (texts.BUNDLED, texts.PASTED))
         corpus = texts.corpus(source, max_lines=MAX_SENTENCES) if source == texts.BUNDLED else None
     if source == texts.PASTED:
@@ -78,7 +78,7 @@ def choose() -> tuple[TokenSelection, Corpus | None]:
 
 
 def _one_line() -> DeltaGenerator:
-    """Return a container that keeps a choice and its label on one line."""
+    """Return a container that keeps a control and its label on one line."""
     return st.container(horizontal=True, vertical_alignment="center", width="content")
 
 
@@ -111,7 +111,7 @@ def show(chosen: TokenSelection, corpus: Corpus) -> None:
 def _map(
     chosen: TokenSelection, text: TextVectors, results: Sequence[tuple[int, Neighbour]], vector: Floats
 ) -> None:
-    """Draw the vectors of all tokens of the text by their principal components."""
+    """Draw a map of the text's vectors, with their first two principal components as axes."""
     # Imported on demand: importing Plotly takes a second.
     from attnviz.export.heatmap import config
     from attnviz.export.vector_map import MapToken, vector_map

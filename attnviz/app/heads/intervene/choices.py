@@ -1,4 +1,4 @@
-"""The edits: heads to ablate, and rows to redirect."""
+"""Controls for the edits: heads to ablate, and rows to redirect."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Intervention(choosing.QueryInHead):
 
 
 def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
-    """Draw the choice of a sentence, a model, a head and a token in one row, and the changes below it.
+    """Draw the controls for a sentence, a model, a head and a token in one row, and for the edits below it.
 
     Returns:
-        The choices, the container for the picture, and the container for the text beside it.
+        The selection and its edits, the container for the picture, and the container for the text beside it.
 
     Raises:
         AttnvizError: the model cannot read the sentence, or is no longer usable.
@@ -74,14 +74,14 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
         _button(f"Ablate head {chosen.name}", Edit(kind, layer, head), ":material/volume_off:", primary=True)
         with st.popover("Other changes", icon=":material/tune:"):
             row = Edit(kind, layer, head, query)
-            _button(f"Ablate its row of {chosen.token}", row, ":material/voice_over_off:")
+            _button(f"Ablate only the row of {chosen.token}", row, ":material/voice_over_off:")
             _redirect(chosen)
             st.markdown(f":small[{_HELP}]")
     return chosen, figure, beside
 
 
 def _ablate_first(entry: Entry, edit: Edit) -> None:
-    """Ablate the shown head when the page opens; after a change of model, that model's shown head instead."""
+    """Ablate the shown head when the page opens, or when the model changes with no other edit made."""
     model, first = memory.get(_FIRST, ("", ""))
     opened = not EDITS.is_set and not in_link(EDITS)
     if opened or (entry.name != model and EDITS.get([]) == [first]):
@@ -90,9 +90,9 @@ def _ablate_first(entry: Entry, edit: Edit) -> None:
 
 
 def _redirect(chosen: Intervention) -> None:
-    """Draw the choice of a key token, and the button that redirects the row to it.
+    """Draw a select of key tokens, and the button that redirects the row to it.
 
-    The default is the ordinary token with the second largest weight.
+    The default is the token with the second largest weight, special tokens last.
     """
     if chosen.entry.family in ABLATION_ONLY:
         st.markdown(
@@ -104,14 +104,14 @@ def _redirect(chosen: Intervention) -> None:
     ranked = sorted(targets, key=lambda target: (chosen.keys[target].special, -row[target]))
     default = targets.index(ranked[min(1, len(targets) - 1)])
     keys, context = [chosen.keys[target] for target in targets], (chosen.given, chosen.kind)
-    target = targets[controls.token(keys, context, "… or let it attend to", POINTS_AT, default)]
+    target = targets[controls.token(keys, context, "Redirect the row to", POINTS_AT, default)]
     label = f"Let {chosen.token} attend only to {markdown.token(target, chosen.keys)}"
     edit = Edit(chosen.kind, chosen.layer, chosen.head, chosen.query, target=target)
     _button(label, edit, ":material/my_location:")
 
 
 def toggle(edit: Edit) -> None:
-    """Add this edit, or remove it if it is there."""
+    """Add an edit, or remove it if it is already in the list."""
     edits, written = list(EDITS.get([])), str(edit)
     EDITS.set([each for each in edits if each != written] if written in edits else [*edits, written])
 
@@ -132,7 +132,7 @@ def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None
 def _edits(
     entry: Entry, given: ModelInput, place: DeltaGenerator, beside: DeltaGenerator
 ) -> tuple[Edit, ...]:
-    """Draw the changes, and describe them; return the valid ones."""
+    """Draw the control for the edits, and describe the edits; return the valid edits."""
     ablations = [
         str(Edit(kind, layer, head))
         for kind in entry.kinds
@@ -152,7 +152,7 @@ def _edits(
 
 
 def _valid_edits(texts: Sequence[str], entry: Entry, given: ModelInput) -> tuple[Edit, ...]:
-    """Describe the changes; return the valid ones."""
+    """Describe the edits; return the valid edits."""
     found: dict[Edit, None] = {}
     problems: dict[str, None] = {}
     for written in texts[:MAX_EDITS]:
@@ -161,7 +161,7 @@ def _valid_edits(texts: Sequence[str], entry: Entry, given: ModelInput) -> tuple
         except InvalidEdit as error:
             problems[markdown.plain(str(error))] = None
     if len(texts) > MAX_EDITS:
-        problems[f"There are {len(texts):,} changes; the first {MAX_EDITS} are applied."] = None
+        problems[f"There are {len(texts):,} changes; only the first {MAX_EDITS} are applied."] = None
     edits = tuple(found)
     if edits:
         parts = [_in_words(edit, entry, given) for edit in edits[:_MAX_LISTED]]
@@ -200,7 +200,7 @@ def _parsed(written: str, entry: Entry, given: ModelInput) -> Edit:
     """Parse an edit and check that it applies to this sentence.
 
     Raises:
-        InvalidEdit: the text is not an edit, or the model or sentence has no such place.
+        InvalidEdit: the text is not an edit, or refers to a head or token that does not exist.
     """
     edit = Edit.parse(written)
     by_place(

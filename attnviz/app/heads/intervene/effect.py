@@ -30,9 +30,7 @@ def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -
     with beside:
         place = words.place(chosen)
     if not chosen.edits:
-        beside.markdown(
-            "**Ablate the head**: the model is run again without it, and the effect is shown here."
-        )
+        beside.markdown("**Ablate the head**: the model is run again, and the effect is shown here.")
         return place
     effect = computed.effect(chosen, place)
     with beside:

@@ -1,4 +1,4 @@
-"""Contributions of each part to a token's logit, and the prediction after each layer."""
+"""Contributions of each part to the difference of two logits, and the prediction after each layer."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, head_name, isolated, percent
 from attnviz.trace import Floats, Kind
 
-_OFFERED = 10  # tokens
-_LISTED = 12  # parts
+_OFFERED = 10  # number of tokens in the selects
+_LISTED = 12  # number of drawn contributions
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +93,11 @@ def draw(chosen: Intervention, place: int) -> None:
     difference = found.total + bias
     position = words.position_text(chosen, place)
     cited_markdown(
-        f"{position[0].upper()}{position[1:]}, {first} has a logit that is **{decimal(abs(difference))}** "
-        f"{'higher' if difference >= 0 else 'lower'} than that of {second}. The difference is the sum of the "
-        "contributions of the model’s parts: direct logit attribution (Elhage et al. 2021). All norms are "
-        "held fixed. The changes chosen above are not applied here. An effect that passes through later "
-        "parts is attributed to those; patching shows a head’s total effect."
+        f"{position[0].upper()}{position[1:]}, the logit of {first} is **{decimal(abs(difference))}** "
+        f"{'higher' if difference >= 0 else 'lower'} than the logit of {second}. The difference is the sum "
+        "of the contributions of the model’s parts: direct logit attribution (Elhage et al. 2021). All norms "
+        "are held fixed. The changes chosen above are not applied here. An effect that passes through later "
+        "parts is attributed to those parts; patching shows a head’s total effect."
     )
     keys = {kind: choosing.groups(chosen.entry, chosen.given, kind)[-1] for kind in chosen.entry.kinds}
     bars, heads = st.columns(2, gap="large")
@@ -128,8 +128,8 @@ def _largest(found: Contributions, keys: Mapping[Kind, Sequence[DisplayToken]]) 
     longest = abs(parts[0][1]) or 1.0
     token_bars(
         "logit parts",
-        title=f"the {len(parts)} largest contributions to that difference: a head and its key token, or a "
-        "layer’s feed-forward network (FFN); bars show absolute values",
+        title=f"the {len(parts)} largest contributions to the difference of the logits: a head and its key "
+        "token, or a layer’s feed-forward network (FFN); bars show absolute values",
         bars=[
             {
                 "number": rank,
@@ -151,7 +151,7 @@ def _heads(chosen: Intervention, found: Contributions) -> None:
     limit = float(np.abs(values).max()) or 1.0
     head_map(
         "logit heads",
-        title=f"contribution of each {kind} head to that difference, summed over all key tokens",
+        title=f"contribution of each {kind} head to the difference of the logits, summed over all key tokens",
         values=values,
         texts=[f"{decimal(value, 4)} of the difference" for value in values.ravel().tolist()],
         printed=[decimal(value, 2) for value in values.ravel().tolist()],
@@ -164,7 +164,7 @@ def _heads(chosen: Intervention, found: Contributions) -> None:
 
 
 def _lens(likely: _Likely, one: int) -> None:
-    """Draw the probability of a token after each layer."""
+    """Draw the probability of a token, decoded after each layer."""
     last = len(likely.best) - 1
     token_bars(
         "logit lens",
@@ -185,5 +185,5 @@ def _lens(likely: _Likely, one: int) -> None:
     cited_markdown(
         ":small[The vector at this position, decoded with the model’s final norm and output matrix (logit "
         "lens, Nostalgebraist 2020). The last row is the model’s prediction. Earlier layers were not trained "
-        "for this.]"
+        "to be decoded like this.]"
     )

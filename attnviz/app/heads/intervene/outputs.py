@@ -16,7 +16,7 @@ _MAX_BARS = 24  # with more tokens, only those with the largest change are drawn
 
 
 def show(chosen: Intervention, found: Effect) -> None:
-    """Draw the change of the selected token's output, with the baseline."""
+    """Draw the change of the selected token's output, and the median change as a baseline."""
     cosine_change = float(ranking.cosine_changes(chosen, found.distances)[0, chosen.query])
     change = "does not change"
     if cosine_change:
@@ -40,8 +40,8 @@ def bars(chosen: Intervention, found: Effect) -> None:
         }
         for at in sorted(shown)
     ]
-    some = f"; the {len(shown)} of {len(moved)} with the largest change" if len(shown) < len(moved) else ""
-    title = f"Angle between each token’s output before and after (bars: relative to the largest){some}"
+    some = f"; the {len(shown)} largest of {len(moved)} angles" if len(shown) < len(moved) else ""
+    title = f"Change of each token’s output, as an angle (bars: relative to the largest){some}"
     token_bars("moved", title=title, bars=rows)
 
 

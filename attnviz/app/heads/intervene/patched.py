@@ -38,7 +38,7 @@ class _Request:
 
 
 def draw(chosen: Intervention, place: int | None) -> None:
-    """Draw the choice of a second sentence, and the effect of patching each head.
+    """Draw the box for a second sentence, and the effect of patching each head.
 
     Args:
         chosen: The model, the first sentence and the selected head.
@@ -69,7 +69,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
 
 
 def _request(chosen: Intervention, other: str, place: int | None) -> _Request:
-    """Check the input of the patching and return it.
+    """Check the inputs and return the request.
 
     Raises:
         AttnvizError: the second sentence cannot be read, or the two cannot be compared.
@@ -89,7 +89,7 @@ def _request(chosen: Intervention, other: str, place: int | None) -> _Request:
 
 
 def _ids(trace: Trace) -> list[int]:
-    """Return the token ids of the text that the outcome belongs to: the decoder's, if there is one."""
+    """Return the token ids of the decoder's text or, without a decoder, of the encoder's text."""
     return [token.id for token in trace.blocks[-1].query_tokens]
 
 
@@ -107,8 +107,8 @@ def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]
     if found.together is not None:
         st.markdown(
             f":small[The shares sum to {signed_share(found.shares.sum())}. The sum need not be 100 %: heads "
-            "build on each other, and two can have the same effect. A head with a negative share moves the "
-            f"outcome further away. Patching all heads together restores {signed_share(found.together)}.]"
+            "build on each other, and two can have the same effect. A head with a negative share increases "
+            f"the difference. Patching all heads together restores {signed_share(found.together)}.]"
         )
     limit = float(np.abs(found.shares).max()) or 1.0
     ranking.draw_map(
@@ -130,7 +130,7 @@ def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]
 
 
 def _outcome(request: _Request, found: Patching) -> str:
-    """Describe the outcomes of both sentences, and the measure of a head's share, in Markdown."""
+    """Describe the outcomes of both sentences, and how shares are measured, in Markdown."""
     if found.expected is None:
         return (
             f"The output of {request.position_text} after the last layer changes by "
@@ -143,5 +143,5 @@ def _outcome(request: _Request, found: Patching) -> str:
         f"({percent(one.clean, 1)} against {percent(one.corrupted, 1)}), the second "
         f"{markdown.code(other.text)} ({percent(other.corrupted, 1)} against {percent(other.clean, 1)}); "
         "no other token’s probability differs more in the same direction. A head’s share is the part of the "
-        "difference in their log odds that its output restores."
+        "change of the log odds of these two tokens that patching its output restores."
     )

@@ -38,7 +38,7 @@ def draw(chosen: Intervention, place: int | None) -> None:
 
 
 def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
-    """Return the job, shared by visitors with the same request."""
+    """Return the job that ablates each head, shared by visitors with the same request."""
     name, given = chosen.entry.name, chosen.given
     key = ("ablation", chosen.entry, given, place)
     return JOBS.find(key, lambda: ablate(name, given, place))
@@ -73,7 +73,7 @@ def _draw_ranking(chosen: Intervention, progress: Progress[Ablation]) -> None:
     is_angle = moved.variation is None
     formatted: Callable[[float], str] = angle if is_angle else percent
     shown = angles(size) if is_angle else 100 * size
-    title = f"each head ablated alone: {'change of the token’s output' if is_angle else 'probability moved'}"
+    title = f"each head ablated alone: change of the {'token’s output' if is_angle else 'probabilities'}"
     selected = Edit(chosen.kind, chosen.layer, chosen.head)
     if selected in ablated:
         at = ablated.index(selected)
@@ -108,7 +108,7 @@ def draw_map(
     printed: Sequence[str],
     **scale: Any,
 ) -> None:
-    """Draw a number for each head of the open kind; a click selects a head.
+    """Draw a number for each head of the selected kind; a click selects a head.
 
     Args:
         key: Streamlit's key of the map.
@@ -141,11 +141,11 @@ def draw_map(
 
 
 def offer(chosen: Intervention, key: str, heads: Sequence[Edit], formatted: Sequence[str]) -> None:
-    """Draw the strongest heads, of any kind, as buttons that open them."""
+    """Draw the heads with the largest effect, of any kind, as buttons that select a head."""
     names = {
         f"{head_label(chosen, edit)} · {size}": edit for edit, size in zip(heads, formatted, strict=True)
     }
-    controls.buttons("The strongest", names, key, _open_edit)
+    controls.buttons("Heads with the largest effect", names, key, _open_edit)
 
 
 def head_label(chosen: Intervention, edit: Edit) -> str:
@@ -161,4 +161,4 @@ def _open_edit(edit: Edit) -> None:
 
 def _open(layer: int, head: int) -> None:
     controls.open_head(layer, head)
-    st.rerun()  # the choice is outside of this fragment
+    st.rerun()  # the control for the head is outside of this fragment

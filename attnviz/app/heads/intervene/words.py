@@ -1,4 +1,4 @@
-"""The effect of the edits on words: a model's predictions, or a translator's output."""
+"""The effect of the edits on words: a model's predictions, or an encoder–decoder's output text."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _PRONOUNS = ("il", "elle")
 
 
 def place(chosen: Intervention) -> int | None:
-    """Draw the choice of the token at which the model predicts.
+    """Draw a select of the positions at which the model predicts a token.
 
     Returns:
-        Its position, from 0; None if the model does not predict.
+        The selected position, from 0; None if the model does not predict.
     """
     places = computed.prediction_positions(chosen.entry, chosen.given)
     if not places:
@@ -44,7 +44,7 @@ def summary(chosen: Intervention, found: Effect, place: int) -> str:
     best = found.likely[0]
     new_best = max(found.likely, key=lambda likely: likely.after)
     before, after = percent(best.before, 1), percent(best.after, 1)
-    changed = f"stays at **{after}**" if before == after else f"goes from **{before}** to **{after}**"
+    changed = f"stays at **{after}**" if before == after else f"changes from **{before}** to **{after}**"
     shown = f"Prediction {position_text(chosen, place)}: {markdown.code(best.label)} {changed}"
     if new_best is best:
         return f"{shown}."
@@ -52,32 +52,32 @@ def summary(chosen: Intervention, found: Effect, place: int) -> str:
 
 
 def expected(chosen: Intervention, found: Effect, place: int) -> None:
-    """Draw the prediction at this position, before and with the changes."""
+    """Draw the prediction at this position, without and with the changes."""
     share_table(
         "expected",
         title=f"Prediction {_preposition(chosen)} {name_of(place, _groups(chosen))}",
         columns=["before", "with the changes"],
         rows=[
-            {"label": one.label, "place": str(one.place or "…"), "shares": [one.before, one.after]}
+            {"label": one.label, "place": str(one.rank or "…"), "shares": [one.before, one.after]}
             for one in found.likely
         ],
     )
 
 
 def written(chosen: Intervention) -> None:
-    """Draw the text that an encoder–decoder generates before and with the changes."""
+    """Draw the text that an encoder–decoder generates without and with the changes."""
     before = traces.trace(chosen.entry, chosen.given).target or ""
     after = computed.target(chosen.entry, chosen.given, chosen.edit_texts)
     if before == after:
         st.markdown(f"The output text does not change: {markdown.code(before)}.")
     else:
         st.markdown(
-            f"Output text before: {markdown.code(before)}  \nwith the changes: {markdown.code(after)}"
+            f"Output text before: {markdown.code(before)}  \nWith the changes: {markdown.code(after)}"
         )
 
 
 def _groups(chosen: Intervention) -> Sequence[DisplayToken]:
-    """Return the tokens of the text that the model continues."""
+    """Return the query tokens of the decoder or, without a decoder, of the encoder."""
     kind: Kind = "decoder" if "decoder" in chosen.entry.kinds else "encoder"
     return choosing.groups(chosen.entry, chosen.given, kind)[0]
 
@@ -92,7 +92,7 @@ def _preposition(chosen: Intervention) -> str:
 
 
 def _default_index(groups: Sequence[DisplayToken], places: Sequence[int]) -> int:
-    """Return the index of the position that predicts a French pronoun, else of the last one."""
+    """Return the index of the first position that predicts a French pronoun, else the last index."""
     for at, place in enumerate(places[1:]):
         if groups[place].label in _PRONOUNS:
             return at

@@ -1,4 +1,4 @@
-"""The choices of the page: a test of heads, its examples, a model, and the open head."""
+"""Controls for a test of heads, its examples, a model and a head."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ DEFAULT_TEST = "pronoun to noun"
 
 @dataclass(frozen=True)
 class TestedHead(choosing.HeadSelection):
-    """The selected head, the test, and its examples; `corpus` is None before the visitor enters any."""
+    """The selected head, the test, and its examples; `corpus` is None before the visitor enters examples."""
 
     test: HeadTest[Any]
     corpus: Corpus | None
 
 
 def choose() -> TestedHead:
-    """Draw the choices.
+    """Draw the controls.
 
     Raises:
         AttnvizError: the model is unusable, or there are too many examples.

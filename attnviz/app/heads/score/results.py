@@ -27,7 +27,11 @@ from attnviz.text import NO_NUMBER, head_name, percent, plural
 
 _INTERVAL = f"{100 * CONFIDENCE:g} % confidence interval"
 
-_HELP = {"attention weight": "Mean weight of the head on the tokens that the test compares or expects."}
+_HELP = {
+    "low": f"Lower end of the {_INTERVAL}.",
+    "high": f"Upper end of the {_INTERVAL}.",
+    "attention weight": "Mean weight of the head on the tokens that the test compares or expects.",
+}
 
 
 def draw(chosen: TestedHead) -> None:
@@ -58,20 +62,20 @@ def draw(chosen: TestedHead) -> None:
 
 
 def scores_of(chosen: TestedHead) -> Job[Found]:
-    """Return the job that scores all heads in all tests with the same examples.
+    """Return the job that scores all heads in all tests that use the same examples.
 
     Raises:
         AttnvizError: the examples have an invalid format.
     """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, tests_of_source(chosen.test)
-    chosen.test.source.parse(corpus)  # here, because the job would offer to start again
+    chosen.test.source.parse(corpus)  # not in the job, because the page offers to restart failed jobs
     key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 
 
 def _map(chosen: TestedHead, scores: Scores, *, final: bool) -> None:
-    """Draw the map; heads can be picked only while nothing is being computed."""
+    """Draw the map; heads can be selected only if the scores are `final`."""
     mean, (low, high), (strategy, baseline) = scores.mean, scores.interval, scores.baseline
     highest = float(np.nanmax(np.stack([mean, baseline]), initial=0.0)) or 1.0
     head_map(
@@ -79,7 +83,7 @@ def _map(chosen: TestedHead, scores: Scores, *, final: bool) -> None:
         title=f"{chosen.test.name}: score of each head",
         values=mean.astype(np.float32),
         texts=[
-            with_interval(*each) + (f"; baseline ({strategy}): {number(chance)}" if strategy else "")
+            with_interval(*each) + (f"; baseline: {number(chance)}" if strategy else "")
             for *each, chance in np.stack([mean, low, high, baseline], axis=-1).reshape(-1, 4).tolist()
         ],
         low=(0.0, number(0.0)),
@@ -100,7 +104,7 @@ def _link(chosen: TestedHead) -> None:
 
 
 def _best(chosen: TestedHead, scores: Scores) -> None:
-    """Draw the best head, chosen on one half of the examples, with its score on the other half."""
+    """Draw the scores of the best head, chosen and tested on different halves, and of the selected head."""
     best, (low, high), (strategy, baseline) = scores.best, scores.interval, scores.baseline
     lines = ["| Head | score | baseline |", "|---|---|---|"]
     unit = chosen.test.source.unit
@@ -120,7 +124,7 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
     if scores.unfiltered is not None:
         every = f" Head {chosen.name} without exclusions: {number(scores.unfiltered[at])}."
     st.markdown(
-        f":small[In brackets: {_INTERVAL}. Baseline, the score of chance or of a simple rule: "
+        f":small[In brackets: {_INTERVAL}. Baseline (chance, or a simple rule): "
         f"{markdown.plain(strategy)}.{every}]"
     )
     if best is not None and (best.layer, best.head) != at:

@@ -24,7 +24,7 @@ CODE = (
     ("attnviz.transformer.feed_forward", "FeedForward"),
     ("attnviz.app.lessons.block.values", "walk_through"),
 )
-# Symbol of each vector, and the two terms of a sum.
+# Symbol of each vector and, for a sum, the names of its two terms.
 _VECTORS = {
     "layer_input": ("x", ""),
     "attention": ("a", ""),
@@ -77,7 +77,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> tuple[TokenInLayer, int]:
-    """Draw the choices of a sentence, a layer, a token and a step."""
+    """Draw the controls for a sentence, a layer, a token and a step."""
     sentence_column, layer_column, token_column = st.columns([5, 2, 3])
     with sentence_column:
         text = choosing.sentence()
@@ -85,7 +85,7 @@ def _choose(page: LessonPage) -> tuple[TokenInLayer, int]:
         layer = choosing.layer()
     with token_column:
         token = choosing.token(text, page.label("token"))
-    # Hidden by lesson.css, because the picture has buttons for the steps.
+    # lesson.css hides the control for the step, because the picture has buttons for the steps.
     return TokenInLayer(text, token, layer), STAGE_IN_BLOCK.draw(page.label("step"))
 
 
@@ -109,7 +109,7 @@ def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: in
 
 
 def _steps(page: LessonPage, chosen: TokenInLayer, tokens: int) -> list[DrawnStep]:
-    """Return the seven steps; attention and the feed-forward network branch off the stream."""
+    """Return the seven steps; attention and the feed-forward network branch off the residual stream."""
     token = name_of(chosen.query, chosen.groups)
 
     def step(title: str, formula: str, about: str, *vectors: str) -> DrawnStep:
@@ -138,7 +138,7 @@ def _steps(page: LessonPage, chosen: TokenInLayer, tokens: int) -> list[DrawnSte
 
 
 def _facts(page: LessonPage, name: str, vector: values.Vector) -> list[dict[str, object]]:
-    """Return the numbers below a vector."""
+    """Return the labelled numbers that are drawn below a vector."""
     numbers: dict[str, float] = {}
     if name == "activated":
         numbers = {"firing": int((vector.values > 0).sum()), "largest": float(vector.values.max())}

@@ -44,7 +44,7 @@ class Norm:
     offset: Floats
 
     def scale(self, part: Floats) -> Floats:
-        """Return the contribution of `part`, one of the vectors that sum to s, to the result."""
+        """Return the contribution of `part`, one of the vectors that sum to s, to the normalized vector."""
         scaled: Floats = (part - part.mean()) / np.sqrt(self.variance + self.epsilon) * self.gain
         return scaled
 

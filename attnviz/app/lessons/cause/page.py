@@ -43,7 +43,7 @@ _experiment, _queries = cached_translator(values.experiment), cached_translator(
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A sentence, a translator by its name in the catalogue, the shown row and all edits."""
+    """A sentence, the name of a translator in the catalogue, the shown row, and all edits."""
 
     text: str
     model: str
@@ -72,7 +72,7 @@ class Selection:
         return [edit for edit in self.edits if not self.row.has(Edit.parse(edit))]
 
     def change(self, edit: Edit | None) -> None:
-        """Replace the edits of this row."""
+        """Replace all edits of this row by `edit`, or remove them if it is None."""
         EDITS.set([*self.other_edits, *([str(edit)] if edit else [])])
 
 
@@ -112,7 +112,7 @@ def draw() -> None:
 
 
 def word_name(place: int, words: Sequence[str]) -> markdown.Markdown:
-    """Return a word as Markdown, with its position if the sentence has it twice."""
+    """Return a word as Markdown, with its position if it occurs more than once."""
     word = words[place]
     return markdown.code(f"{word} ({place + 1})" if words.count(word) > 1 else word)
 
@@ -125,7 +125,7 @@ def _head(page: LessonPage, row: Row) -> str:
 
 
 def _choose_edits(page: LessonPage, text: str, model: str) -> tuple[str, ...]:
-    """Draw the box for edits; a new sentence starts without edits, and invalid edits are not applied."""
+    """Draw the box for edits and return them, or none if one is invalid; a new sentence clears the box."""
     if (text, model) == (OPENING, catalogue.TRANSLATOR) and not EDITS.is_set and not in_link(EDITS):
         EDITS.set([OPENING_EDIT])
     typed = changes(
@@ -141,7 +141,7 @@ def _choose_edits(page: LessonPage, text: str, model: str) -> tuple[str, ...]:
 
 
 def _choose_row(page: LessonPage, text: str, model: str) -> Row:
-    """Draw the choices of the head and the query."""
+    """Draw the controls for the head and the query."""
     entry = catalogue.entry(model)
     heads = [
         f"{kind} {head_name(layer, head)}"
@@ -167,7 +167,7 @@ def _options(words: Sequence[str]) -> list[str]:
 
 
 def _opening_query(words: Sequence[str], kind: Kind) -> int:
-    """Return the default query: the English "it", or the French word before *il* or *elle*."""
+    """Return the index of the default query: "it", or the French word before *il* or *elle*."""
     if kind == "encoder":
         return words.index("it") if "it" in words else len(words) // 2
     return next((place - 1 for place, word in enumerate(words) if word in PRONOUNS), len(words) - 1)
@@ -218,7 +218,7 @@ def _edit_buttons(page: LessonPage, chosen: Selection) -> None:
 
 
 def _figure(page: LessonPage, chosen: Selection) -> None:
-    """Draw the translation, the probabilities of both pronouns and the row, without and with the edits."""
+    """Draw the translation, the pronouns' probabilities and the row's weights, without and with edits."""
     found, edit, changed = chosen.experiment, chosen.edit, bool(chosen.edits)
 
     def table(key: str, title: str, measure: str, rows: Mapping[str, Sequence[float]], target: str) -> None:
@@ -275,7 +275,7 @@ def _predict(page: LessonPage, chosen: Selection) -> None:
 
 
 def _sentences(page: LessonPage) -> None:
-    """Draw the effect of these edits on held-out sentences; results of the bundled weights come first."""
+    """Draw the effects of edits on held-out sentences; per variant, the bundled weights come first."""
     try:
         runs = held_out()
     except ModelFilesDamaged as error:

@@ -1,6 +1,6 @@
 """Translations without and with edited attention.
 
-Functions with a sentence raise EmptyText, TextTooLong or UnknownWords if it is invalid.
+Functions that take a sentence raise EmptyText, TextTooLong or UnknownWords if it is invalid.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Gender:
-    """The choice between *il* and *elle* in a translation.
+    """The probabilities of *il* and *elle* in a translation.
 
     Attributes:
         step: Number of French words before the pronoun.
@@ -63,7 +63,7 @@ class Experiment:
         allowed: [key], True where a key is not masked.
         row_before, row_now: [key], weights of the row without and with the edits.
         words_before, words_now: French words without and with the edits.
-        gender: Choice of the pronoun; None if the unchanged translation has no *il* or *elle*.
+        gender: Probabilities of the pronouns; None if the unchanged translation has no *il* or *elle*.
     """
 
     queries: tuple[str, ...]
@@ -77,7 +77,7 @@ class Experiment:
 
     @property
     def source(self) -> int:
-        """The key with the largest weight before the edits."""
+        """Index of the key with the largest weight before the edits."""
         return int(self.row_before.argmax())
 
     @property
@@ -104,7 +104,7 @@ class Experiment:
 
 
 def queries(model: str, text: str, kind: Kind) -> tuple[str, ...]:
-    """Return the query tokens: those of the English sentence or of the unchanged translation."""
+    """Return the query tokens, from the English sentence or from the unchanged translation."""
     if kind == "encoder":
         return _source(text)
     translating = loading.load_translator(model).translator
@@ -142,7 +142,7 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
     target = (START, *words_before)
     steps = attention_of(before, row.kind, row.layer)
     if row.head >= steps.query.shape[-3]:
-        raise InvalidEdit(f"The model has no head {row.head + 1} in its layer {row.layer + 1}.")
+        raise InvalidEdit(f"The model has no head {row.head + 1} in layer {row.layer + 1}.")
     return Experiment(
         queries=source if row.kind == "encoder" else target,
         keys=target if row.kind == "decoder" else source,

@@ -61,7 +61,7 @@ class Reading:
 
     @property
     def weights(self) -> Floats:
-        """[query, key]."""
+        """Attention weights, [query, key]."""
         weights: Floats = self.block.weights[0]
         return weights
 
@@ -96,7 +96,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> Reading:
-    """Draw the boxes for two texts and the choice of the query token."""
+    """Draw the boxes for two texts, and the control for the query token."""
     left, middle, right = st.columns([5, 5, 3])
     with left:
         source = choosing.sentence(page.label("source"))

@@ -1,4 +1,4 @@
-"""Cross-attention: the tokens of one text attend to those of another."""
+"""Cross-attention: the tokens of one text attend to the tokens of another text."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from attnviz.trained.storyteller.grammar import CHANT, TOKEN_LIMIT
 from attnviz.trained.storyteller.sizes import SIZES
 from attnviz.widgets.tokens import ShownToken
 
-NUM_WORDS = 12  # of a random text
+NUM_WORDS = 12  # words of a random text
 MIN_WORDS, MAX_WORDS = 3, (TOKEN_LIMIT - 1) // 2
 CODE = (
     ("attnviz.app.lessons.induction.values", "repeated"),
@@ -46,7 +46,7 @@ _measured_after_start = cached_storyteller(values.measured_after_start)
 
 
 def random_words(draw: int) -> str:
-    """Return different random words of the storyteller's vocabulary."""
+    """Return distinct random words from the storyteller's vocabulary; `draw` is the random seed."""
     rng = Random(draw)  # noqa: S311 - words are not secret
     return " ".join(grammar.words_twice(rng, NUM_WORDS)[1 : NUM_WORDS + 1])
 
@@ -56,7 +56,7 @@ OPENING = random_words(_OPENING_DRAW)
 
 @dataclass(frozen=True)
 class Chosen:
-    """The repeated words, the chosen one, and the ablated heads.
+    """The repeated words, the chosen word, and the ablated heads.
 
     Attributes:
         place: Index of the chosen word, from 0; never the last.
@@ -75,7 +75,7 @@ class Chosen:
 
     @property
     def following(self) -> str:
-        """The word after the chosen one."""
+        """The word after the chosen word."""
         return self.words[self.place + 1]
 
     @property
@@ -120,7 +120,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> tuple[tuple[str, ...], int, str]:
-    """Draw the choices of the words, the selected word and the model's size."""
+    """Draw the controls for the words, the selected word and the model's size."""
     left, right = st.columns([7, 4])
     with left, st.container(horizontal=True, vertical_alignment="bottom"):
         box = st.container()
@@ -160,7 +160,7 @@ def _checked(text: str) -> tuple[str, ...]:
 
 
 def _options(words: Sequence[str]) -> list[str]:
-    """Return all words but the last one, which has no successor."""
+    """Return all words except the last, numbered; no word follows the last."""
     return [f"{number} {word}" for number, word in enumerate(words[:-1], start=1)]
 
 

@@ -24,7 +24,7 @@ class Repeated:
 
     Attributes:
         weights: [layer, head, query, key].
-        previous_word_weights: [layer, head, word], weight on each word from the next one, in the first half.
+        previous_word_weights: [layer, head, word], weight on each word from the next word, in the first half.
         induction_weights: [layer, head, word], weight from each repeated word on the word after its first
             occurrence.
         right: [word], probability of the correct next word after each repeated word but the last.
@@ -39,7 +39,7 @@ class Repeated:
 def repeated(
     words: Sequence[str], edits: Sequence[str] = (), *, model: str = catalogue.STORYTELLER
 ) -> Repeated:
-    """Run a storyteller on words of its vocabulary, twice in the same order.
+    """Run a storyteller on words from its vocabulary, followed by the same words again.
 
     Args:
         words: At least two words.
@@ -75,14 +75,14 @@ def measured(edits: Sequence[str] = (), *, model: str = catalogue.STORYTELLER) -
 
 
 def measured_after_start(*, model: str = catalogue.STORYTELLER) -> Copying:
-    """Measure copying in the same texts with [START] in place of [CHANT]."""
+    """Measure copying in the texts of `measured`, with [START] in place of [CHANT]."""
     ids = words_twice(TEXTS)
     ids[:, 0] = VOCABULARY.ids([START])[0]
     return measure_pass(ids, loading.load_storyteller(model).steps(ids))
 
 
 def control_heads(intact: Copying) -> Heads:
-    """Return the heads without a role in the layers that have previous-word heads."""
+    """Return the heads in the layers of previous-word heads that are neither these nor induction heads."""
     layers = {layer for layer, _ in intact.previous_word_heads}
     roles = {*intact.previous_word_heads, *intact.induction_heads}
     heads: Heads = tuple(np.ndindex(intact.prefix_matching.shape))

@@ -18,7 +18,7 @@ _LOOK: dict[Name, tuple[Marker, Colour]] = {
     "lstm_attention": ("diamond", "query"),
     "transformer": ("circle", "weights"),
 }
-_LABEL_HEIGHT = 15  # percent; between the lines
+_LABEL_HEIGHT = 15  # percent; between the curves
 
 
 def draw() -> None:

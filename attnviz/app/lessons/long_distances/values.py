@@ -35,5 +35,5 @@ def results(found: Distances, name: Name) -> Results:
 
 
 def distances_shown(found: Distances) -> list[int]:
-    """Return the indices of the shortest distance, the longest in training, and the longest of all."""
+    """Return the indices of the shortest distance, the longest in training, and the longest in the test."""
     return [0, found.max_trained_clauses, len(found.words) - 1]

@@ -97,7 +97,7 @@ def _weights(page: LessonPage, chosen: HeadSelection, shown: values.HeadShares, 
 
 
 def _shares(page: LessonPage, shown: values.HeadShares, selected: int) -> None:
-    """Draw the shares of the heads and of the bias in the output, which sum to 100 %."""
+    """Draw the shares of the heads and the bias in the output; the shares sum to 100 %."""
     shares = [*shown.shares.tolist(), shown.bias_share]
     labels = [page.label("head", head=head) for head in range(1, len(shares))] + [page.label("bias")]
     share_table(

@@ -15,7 +15,7 @@ from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
 
 @dataclass(frozen=True, eq=False)
 class HeadShares:
-    """Contributions of the heads of one attention block to one token.
+    """Contributions of the heads of one attention block to one token's output.
 
     Attributes:
         weights: float32 [head, key], each head's row of weights.
@@ -36,7 +36,7 @@ class HeadShares:
 
 
 def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int) -> HeadShares:
-    """Return the summands of Concat(head₁, …, head_h) W_O + b_O = Σ headᵢ W_Oᵢ + b_O.
+    """Return the shares of the summands of Concat(head₁, …, head_h) W_O + b_O = Σ headᵢ W_Oᵢ + b_O.
 
     The share of a summand s in the output o is its projection onto o, in units of |o|: s · o / |o|²
     = |s| cos(s, o) / |o|. The projection of a sum is the sum of the projections, and the share of o is 1.

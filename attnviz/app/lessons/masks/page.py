@@ -26,8 +26,8 @@ from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
 _NUMBER_WIDTH = 150  # pixels; a narrower number input has no buttons
-_CAPTION = 60  # characters of the sentence in a saved picture
-_MAX_OUTPUTS = 60  # rows of the table of outputs
+_CAPTION = 60  # maximum characters of the sentence in a saved picture's caption
+_MAX_OUTPUTS = 60  # maximum rows of the table of outputs
 _MAX_PADS = 10
 CODE = (
     ("attnviz.transformer.masks", "causal_mask"),
@@ -142,7 +142,7 @@ def _weights(
     on_pick: Callable[[int | None, int | None], None] | None = None,
     note: str = "",
 ) -> None:
-    """Draw the weights of the chosen layer, [layer, query, key], as a matrix."""
+    """Draw the chosen layer of `weights`, [layer, query, key], as a matrix."""
     st.header(heading, anchor=False)
     named = shown_tokens(_groups(run, chosen.text))
     weights_picture(

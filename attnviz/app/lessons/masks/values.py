@@ -50,7 +50,7 @@ class MaskChoice:
 
 @dataclass(frozen=True, eq=False)
 class MaskedRun:
-    """The weights of one head of each layer, without and with a mask.
+    """The weights of the head with the same number in each layer, without and with a mask.
 
     Attributes:
         tokens: Tokens of the sentence, then the [PAD] tokens.
@@ -73,7 +73,7 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
     Args:
         text: The sentence.
         choice: The mask.
-        head: From 0.
+        head: Number of the head in each layer, from 0.
         flipped: Edited cells, such as "10>3" for query 10 and key 3, from 1.
 
     Raises:
@@ -97,7 +97,7 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
 
 
 def cells(choice: MaskChoice, tokens: int) -> Mask:
-    """Return a mask for this many tokens, [query, key], True where a query may attend to a key."""
+    """Return a mask, [query, key], True where a query may attend to a key; [PAD] follows `tokens` tokens."""
     total = tokens + choice.pads
     masks = {
         "none": lambda: no_mask(total, total),
@@ -116,10 +116,10 @@ def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
     Args:
         tokens: The input.
         mask: [query, key], True where a query may attend to a key; None for no mask.
-        head: From 0.
+        head: Number of the head in each layer, from 0.
 
     Raises:
-        InvalidMask: the mask has another size, or a row masks every key.
+        InvalidMask: the mask has the wrong size, or a row masks every key.
     """
     cells = None if mask is None else torch.tensor(mask)
     with torch.inference_mode():
@@ -130,7 +130,7 @@ def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
 
 @dataclass(frozen=True)
 class Renormalized:
-    """The effect of the causal mask on one row of layer 1, where the other scores are unchanged.
+    """The effect of the causal mask on one row of layer 1, where it leaves the unmasked scores unchanged.
 
     Attributes:
         key: Position of the key with the largest weight under the mask.
@@ -188,10 +188,10 @@ def replaced(text: str, place: int, replacement: str) -> str:
     Args:
         text: The sentence.
         place: Position of the token, from 0.
-        replacement: Text that replaces the word.
+        replacement: Text that replaces the token.
 
     Raises:
-        AttnvizError: the token has no characters, or the number of tokens changes.
+        AttnvizError: the token has no characters in the text, or the number of tokens changes.
     """
     tokens = compute.tokens(text)
     token = tokens[place]
@@ -201,8 +201,8 @@ def replaced(text: str, place: int, replacement: str) -> str:
     count = len(compute.tokens(edited))
     if count != len(tokens):
         raise AttnvizError(
-            f"With this word, the sentence has {count} tokens instead of {len(tokens)}, so its "
-            "outputs cannot be compared. Replace a whole word with a one-token word: narrow, old, red."
+            f"With this word, the sentence has {count} tokens instead of {len(tokens)}, so its outputs "
+            "cannot be compared. Replace a whole word with a one-token word, such as narrow, old or red."
         )
     return edited
 

@@ -11,7 +11,7 @@ from attnviz.app.components.curves import config
 from attnviz.app.state.choices import TEACHER
 from attnviz.trace import Floats
 
-_DIGITS = 6  # with 4, 0.84147 would become 0.8415, printed as 0.842
+_DIGITS = 6  # with 4, 0.84147 would be rounded twice: to 0.8415 and then to 0.842
 _BLUE, _ORANGE = "#1f5fae", "#b4530d"
 _BACKGROUND = {"light": "#ffffff", "dark": "#0f0f15"}
 _OUTLINE_COLOUR = {"light": "#1c1c28", "dark": "#f2f3f8"}
@@ -70,7 +70,7 @@ def encoding(
         spec={
             "description": f"{title}. {alt}",
             "width": "container",
-            "height": 250 if TEACHER.get(False) else "container",  # 350, on phones 230: lesson.css
+            "height": 250 if TEACHER.get(False) else "container",  # 350 pixels, on phones 230: lesson.css
             "layer": [
                 {
                     "data": {"values": rows},

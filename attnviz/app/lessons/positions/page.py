@@ -36,7 +36,7 @@ CODE = (
     ("attnviz.app.lessons.positions.values", "shuffled", "encode", "compare"),
 )
 NUM_PAIRS = values.D_MODEL // 2
-MAX_TOKENS = 32  # rows of the table of shuffled tokens
+MAX_TOKENS = 32  # maximum rows of the table of shuffled tokens
 MAX_ROUNDING_ERROR = 1e-4
 _DASHES: tuple[Dash, ...] = ("solid", "dash", "dot")
 
@@ -121,7 +121,7 @@ def _picture(page: LessonPage, chosen: TokenSelection, found: values.Waves) -> i
 
 
 def _rotation(page: LessonPage, chosen: TokenSelection, found: values.Waves, pair: int) -> None:
-    """Draw PE(pos + k) as a rotation of PE(pos), and their dot product by distance."""
+    """Draw PE(pos + k) as a rotation of PE(pos), and the dot product of two position vectors by distance."""
     text, picture = st.columns(2, gap="large")
     with picture:
         k = SHIFT.slide(page.label("shift"), values.REACH - 1)

@@ -25,16 +25,16 @@ D_MODEL = 64
 REACH = 64
 """Minimum number of positions in a picture, and maximum distance."""
 STARTS = (0, 100, 1000)
-"""Shifts of both positions, to compare the rotary scores of a query and a key."""
+"""Shifts of the positions of a query and a key, for which their rotary scores are compared."""
 
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """The sinusoidal positions.
+    """Sinusoidal position vectors.
 
     Attributes:
         encoding: [position, d_model].
-        by_distance: [distance], dot product of two positions at this distance.
+        by_distance: [distance], dot product of two position vectors at this distance.
         rates: [pair], angle in radians between adjacent positions.
     """
 
@@ -74,7 +74,7 @@ class Rotary:
     Attributes:
         distances: [distance], position of the key − position of the query.
         scores: [start, distance], with the query at each of the positions `starts`.
-        starts: [start].
+        starts: [start], positions of the query.
     """
 
     distances: Int[np.ndarray, " distance"]
@@ -97,11 +97,11 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Shuffle:
-    """BERT's outputs for a text in another order, compared with those in the original order.
+    """BERT's outputs for a text in another order, compared with the outputs for the original order.
 
     Attributes:
         order: [token], original position of the token at each new position, from 0.
-        without, with_positions: Outputs of BERT without and with its positions.
+        without, with_positions: Comparison for BERT without and with its position vectors.
     """
 
     order: tuple[int, ...]
@@ -110,13 +110,13 @@ class Shuffle:
 
 
 def waves(tokens: int) -> Waves:
-    """Return the sinusoidal positions of a text with this many tokens, at least `REACH` positions."""
+    """Return the sinusoidal vectors for a text with this many tokens, for at least `REACH` positions."""
     encoding = sinusoidal(max(tokens, REACH), D_MODEL)
     return Waves(owned(encoding), owned(encoding @ encoding[0]), owned(rotary_frequencies(D_MODEL)))
 
 
 def wave(pair: int, positions: int) -> tuple[Floats, Floats, Floats]:
-    """Return positions in steps of 1/8, and the sine and cosine of a pair at them, [point] each."""
+    """Return positions in steps of 1/8, and a pair's sine and cosine at these positions, [point] each."""
     position = torch.arange(8 * (positions - 1) + 1, dtype=torch.float64) / 8
     angle = position * rotary_frequencies(D_MODEL)[pair]
     return owned(position), owned(angle.sin()), owned(angle.cos())
@@ -189,7 +189,7 @@ def t5_buckets(
     """Return the bucket of each distance, key − query, in T5's encoder (Raffel et al. 2020, section 2.1).
 
     Half of the buckets are for keys after the query. In each half, the first half of the buckets contain one
-    distance each; the ranges of the others grow exponentially.
+    distance each; the other buckets cover ranges that grow exponentially.
     """
     half, exact = buckets // 2, buckets // 4
     size = np.abs(distances)
@@ -210,7 +210,7 @@ def shuffled(tokens: tuple[Token, ...], seed: int) -> tuple[int, ...]:
 
 
 def encode(bert: Bert, ids: Int[Tensor, " token"], with_positions: bool) -> EncoderSteps:
-    """Run BERT's layers on LayerNorm(word + segment + position), or on the same without position."""
+    """Run BERT's layers on LayerNorm(word + segment + position), or on LayerNorm(word + segment)."""
     parts = bert.embeddings
     vectors = parts.words(ids) + parts.segments(torch.zeros_like(ids))
     if with_positions:
@@ -222,7 +222,7 @@ def encode(bert: Bert, ids: Int[Tensor, " token"], with_positions: bool) -> Enco
 def compare(
     bert: Bert, ids: Int[Tensor, " token"], order: tuple[int, ...], with_positions: bool
 ) -> Comparison:
-    """Compare the outputs in the original order and in another one."""
+    """Compare BERT's outputs for the tokens in the original order and in `order`."""
     new_order = torch.tensor(order)
     before = encode(bert, ids, with_positions).output[new_order]
     after = encode(bert, ids[new_order], with_positions).output
@@ -232,7 +232,7 @@ def compare(
 
 
 def shuffle(text: str, seed: int) -> Shuffle:
-    """Run BERT on a text in the original and in another order, without and with positions.
+    """Run BERT on a text in the original and in a random order, without and with positions.
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the model cannot read the text.

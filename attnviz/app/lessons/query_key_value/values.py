@@ -18,7 +18,7 @@ from attnviz.transformer.attention import scaled_dot_product_attention
 from attnviz.transformer.multi_head import MultiHeadAttention
 
 MAX_ROWS = 24
-"""Maximum number of tokens with their own row in the picture; the others are summed."""
+"""Maximum number of tokens with their own row in the picture; the picture sums the other tokens."""
 
 
 class Projection(NamedTuple):
@@ -139,7 +139,7 @@ class Walk:
 
     @property
     def difference(self) -> float:
-        """The largest difference between the six steps' output and the model's own."""
+        """The largest difference between the output of the six steps and `model_output`."""
         return float(np.abs(self.output - self.model_output).max())
 
     @property
@@ -149,7 +149,7 @@ class Walk:
 
     @property
     def rows(self) -> list[int]:
-        """The keys with their own row, in text order: the query and those with the largest weights."""
+        """The keys with their own row, in text order: the query token, and those with the largest weights."""
         others = [key for key in self.by_weight if key != self.token]
         return sorted([self.token, *others][:MAX_ROWS])
 

@@ -34,7 +34,7 @@ class Softmax:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """The weights of one query on several keys, without and with the division.
+    """The weights of one query on several keys, without and with division by √d.
 
     Attributes:
         dot_products: [key], q · k.
@@ -68,10 +68,10 @@ def variances(sizes: Sequence[int], draws: int, seed: int) -> tuple[Floats, Floa
 
 
 def standard_error(d: int, draws: int) -> float:
-    """Return the standard error of the variance of q · k over this number of sampled pairs.
+    """Return the standard error of the variance of q · k, measured on `draws` sampled pairs.
 
-    A product of two independent N(0, 1) has variance 1 and fourth moment 9. A sum of d of them therefore has
-    σ² = d and μ₄ = 3d² + 6d. The variance measured on n draws has the variance
+    A product of two independent N(0, 1) variables has variance 1 and fourth moment 9. A sum of d products
+    therefore has σ² = d and μ₄ = 3d² + 6d. The variance measured on n pairs has the variance
     (μ₄ − σ⁴ (n − 3)/(n − 1)) / n.
     """
     fourth_moment = 3 * d**2 + 6 * d

@@ -67,21 +67,21 @@ class ShownTranslation:
 
     @property
     def encoder(self) -> Floats:
-        """The weights of that head, [query, key]."""
+        """The weights of `encoder_head`, [query, key]."""
         layer, head = (int(number) - 1 for number in self.encoder_head.split("-"))
         found: Floats = self.translation.trace.block("encoder", layer).weights[head]
         return found
 
     @property
     def cross_heads(self) -> list[int]:
-        """The shown heads of cross-attention, from 0: the one trained with an attention loss, or all."""
+        """The shown heads of cross-attention, from 0: the head trained with an attention loss, else all."""
         if variants.VARIANTS[variant_of(self.model)].alignment:
             return [variants.GUIDED_CROSS_HEAD]
         return list(range(catalogue.entry(self.model).heads))
 
     @property
     def cross(self) -> Floats:
-        """The weights of those heads, [head, query, key]."""
+        """The weights of `cross_heads`, [head, query, key]."""
         found: Floats = self.translation.trace.block("cross", 0).weights[self.cross_heads]
         return found
 
@@ -114,7 +114,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> ShownTranslation:
-    """Draw the choices of the sentence, the translator and the French word, by default the pronoun."""
+    """Draw the controls for the sentence, the translator and the French word, by default the pronoun."""
     sentence, variant, word = st.columns([8, 4, 3])
     with sentence:
         text = english()
@@ -138,7 +138,7 @@ def _options(found: values.Translation) -> list[str]:
 
 
 def _picture(page: LessonPage, shown: ShownTranslation) -> None:
-    """Draw the cross-attention of the French word, and the encoder attention of its strongest source word."""
+    """Draw the French word's cross-attention, and the encoder attention of its strongest English token."""
     found, sources = shown.translation, shown_tokens(shown.sources.groups)
     st.header(markdown.plain(found.text or END), anchor=False)
     reading_switch(shown.text)

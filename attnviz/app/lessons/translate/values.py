@@ -24,7 +24,7 @@ CHOICES = 5
 
 @dataclass(frozen=True)
 class PronounChoice:
-    """The probabilities of "il" and "elle" in the decoder row that predicts the pronoun, `step`, from 0."""
+    """The probabilities of "il" and "elle" in decoder row `step`, from 0, which predicts the pronoun."""
 
     step: int
     il: float
@@ -42,7 +42,7 @@ class Translation:
         words: French words.
         text: French sentence.
         choices: For each target token, the most probable next words, with their probabilities.
-        pronoun: Choice of the first "il" or "elle" in the translation; None without one.
+        pronoun: Probabilities at the first "il" or "elle" of the translation; None without a pronoun.
         outside: True if the English sentence is unlike the training set.
     """
 
@@ -57,7 +57,7 @@ class Translation:
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The word that each decoder row predicts: the French words and the next one, usually [END]."""
+        """The word that each decoder row predicts: the French words, then usually [END]."""
         (last, _), *_ = self.choices[-1]
         return (*self.words, last)
 
@@ -102,7 +102,7 @@ def likeliest_words(row: Float[Tensor, " vocabulary"]) -> tuple[tuple[str, float
 
 
 def pronoun_step(french: Sequence[str]) -> int | None:
-    """Return the number of words before the first "il" or "elle"; None without one."""
+    """Return the number of words before the first "il" or "elle"; None without a pronoun."""
     return next((step for step, word in enumerate(french) if word in PRONOUNS), None)
 
 

@@ -45,13 +45,13 @@ _LOSS_OF_STORYTELLER = ("attnviz.trained.storyteller.training", "_loss")
 _KEY = "live training"
 _OWN_JOB = "training run of this visitor"
 _Curve = tuple[str, str, Dash, Marker, Colour]
-"""A label, the name of a measure, and its line style."""
+"""Label, name and line style of a measure."""
 
 
 def title_of(variant: str) -> str:
-    """Return the title, such as "Translator: guided attention" or "Language model of 2 layers"."""
+    """Return the title, such as "Translator: guided attention" or "Language model with 2 layers"."""
     if variant in SIZES:
-        return f"Language model of {SIZES[variant].layers} layers"
+        return f"Language model with {SIZES[variant].layers} layers"
     title = VARIANTS[variant].title
     return f"Translator: {title[0].lower()}{title[1:]}"
 
@@ -98,7 +98,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> ShownTraining:
-    """Draw the choices of the training run, the sentence and the head."""
+    """Draw the controls for the training run, the sentence and the head."""
     learner, text, shown = st.columns([9, 12, 4])
     with learner:
         variant = LEARNERS[LEARNER.select(page.label("model"), list(LEARNERS), help=_descriptions())]
@@ -169,7 +169,7 @@ def _weights(page: LessonPage, name: str, shown: ShownTraining, snapshot: Snapsh
 
 
 def _translation(page: LessonPage, number: int, snapshot: Snapshot) -> None:
-    """Draw the translation of a snapshot, and the probabilities of both pronouns."""
+    """Draw the translation in a snapshot, and the probabilities of both pronouns."""
     text_snapshot = snapshot.texts[number]
     page.text(
         "now",
@@ -340,7 +340,7 @@ def _live(page: LessonPage, shown: ShownTraining) -> None:
 
 
 def _train(page: LessonPage, settings: Training, show: Callable[[Progress[TrainingState]], None]) -> None:
-    """Draw the start button and the training run on this server; only its owner can stop it."""
+    """Draw the start button and the run on this server; only the visitor who started it can stop it."""
     own_job: Job[TrainingState] | None = memory.get(_OWN_JOB, None)
     running = JOBS.running(_KEY)
     if running is None:

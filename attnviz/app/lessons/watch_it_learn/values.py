@@ -20,8 +20,8 @@ from attnviz.trained.translator.variants import GUIDED_CROSS_HEAD, GUIDED_HEAD, 
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
-_MAX_WORDS = 16  # of a translation without [END]
-_REPEATED = len(TRACKED_TEXT) // 2 + len(TRACKED_TEXT) // 4  # position of a token in the repetition
+_MAX_WORDS = 16  # maximum shown words; a translation without [END] has more
+_REPEATED = len(TRACKED_TEXT) // 2 + len(TRACKED_TEXT) // 4  # position of the pinned token, in the repetition
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 
 GOOD = 0.95
@@ -30,7 +30,7 @@ QUARTERS = 0.25, 0.75
 """Fractions of copied words at the start and the end of the transition."""
 
 Style = tuple[str, Dash, Marker, Colour]
-"""The name of a measure or score, and its line style."""
+"""Name and line style of a measure or score."""
 
 _TRANSLATOR_CURVES: tuple[Style, ...] = (
     ("exact", "solid", "circle", "text"),
@@ -128,7 +128,7 @@ def attention_loss(variant: str) -> list[tuple[float, str, Head]]:
 
 
 def translation(text_snapshot: TextSnapshot) -> str:
-    """Return the translation of a snapshot, at most `_MAX_WORDS` words."""
+    """Return the translation in a snapshot, at most `_MAX_WORDS` words."""
     text = format_sentence(text_snapshot.translation[:_MAX_WORDS]) or "–"
     return f"{text.removesuffix('.')} …" if len(text_snapshot.translation) > _MAX_WORDS else text
 
@@ -141,7 +141,7 @@ def text_of(variant: str, number: int) -> str:
 def rows_and_columns(variant: str, kind: Kind, number: int) -> tuple[list[ShownToken], list[ShownToken], int]:
     """Return the query tokens, the key tokens, and the pinned row, from 0.
 
-    The pinned row is that of "it", the decoder row that predicts the pronoun, or a repeated word.
+    The pinned row belongs to "it", to the token that predicts the pronoun, or to a repeated word.
     """
     if variant in SIZES:
         tokens = [

@@ -33,10 +33,10 @@ CODE = (
     ),
 )
 
-_MAX_NUMBERS = 32  # entries of a vector in the picture
-_MAX_ROWS = 20  # tokens in the picture
+_MAX_NUMBERS = 32  # maximum entries of a vector in the picture
+_MAX_ROWS = 20  # maximum tokens in the picture
 _MAX_PIECES = 60
-_MAX_CHARACTERS = 300  # of the decoded text
+_MAX_CHARACTERS = 300  # maximum characters shown of the decoded text
 
 _ARRAYS = {
     "weights": array_info("weight", "", "weights", "w", "the weights", "numbers"),
@@ -50,7 +50,7 @@ _split = cached_bert(values.split)
 
 @dataclass(frozen=True)
 class _Chosen:
-    """A sentence, the selected query, the score and the temperature."""
+    """A sentence, the selected query, the scoring function and the temperature."""
 
     text: str
     tokens: tuple[DisplayToken, ...]
@@ -108,7 +108,7 @@ def _controls(page: LessonPage) -> tuple[str, str]:
 
 
 def _picture(page: LessonPage, chosen: _Chosen) -> None:
-    """Draw the weights, the vectors and their sum; for a long text, only rows with the largest weights."""
+    """Draw the weights, the vectors and their weighted sum; of a long text, only the largest weights."""
     found = chosen.average()
     weights, vectors = found.weights[chosen.query], found.vectors[:, :_MAX_NUMBERS]
     rows = np.arange(len(weights))
@@ -190,7 +190,7 @@ def _matrix(page: LessonPage, chosen: _Chosen) -> None:
 
 
 def _tokens(page: LessonPage, text: str) -> None:
-    """Draw the text as tokens."""
+    """Draw a table of the text's tokens."""
     page.text("tokens")
     kind = SPLIT.segments(page.label("split"), SPLITS, values.WORD_PIECES)
     found = _split(kind, text)

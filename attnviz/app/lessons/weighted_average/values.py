@@ -50,7 +50,7 @@ def cosine(
 ) -> Float[Tensor, "*head query key"]:
     """Return the cosine of the angle, q · k / (‖q‖ ‖k‖), from −1 to 1; 0 for a vector of zeros.
 
-    It reaches 1 only in the query's own direction, so no key scores higher than the query itself.
+    The score is 1 only in the query's own direction, so no key scores higher than the query itself.
     """
     return dot_product(normalize(query, dim=-1), normalize(key, dim=-1))
 
@@ -89,8 +89,8 @@ def softmax(
 
     Args:
         scores: [query, key].
-        temperature: T. At 0, the limit: all weight on the largest score, divided equally between ties. At
-            infinity, the limit: uniform weights.
+        temperature: T. In the limit 0, all weight is on the largest score, divided equally between ties; in
+            the limit of infinity, the weights are uniform.
 
     Raises:
         ValueError: the temperature is negative or not a number.
@@ -173,7 +173,7 @@ class Average:
 
     Attributes:
         tokens: Tokens of the sentence, without [CLS] and [SEP].
-        vectors: [token, d_model], x, the word vectors of the bundled BERT, before its positions and norm.
+        vectors: [token, d_model], x, the word vectors of the bundled BERT, without positions and norm.
         scores, weights: [query, key].
         output: [token, d_model], x': the weighted averages.
     """
@@ -206,7 +206,7 @@ def average(text: str, scoring: str, temperature: float) -> Average:
 
 
 def single_query_difference(text: str, scoring: str, temperature: float, query: int) -> float:
-    """Return the largest difference between one query computed alone and its row of the matrix form."""
+    """Return the largest difference between one query's results, computed alone and in matrix form."""
     vectors = word_vectors(text)
     with torch.inference_mode():
         alone = weighted_average(
@@ -251,7 +251,7 @@ class Split:
 
     Attributes:
         pieces: The tokens.
-        vocabulary: Number of different tokens.
+        vocabulary: Size of the vocabulary.
         decoded: Text decoded from the ids.
     """
 
@@ -261,10 +261,10 @@ class Split:
 
 
 def split(kind: str, text: str) -> Split:
-    """Split a text in one of the four ways.
+    """Split a text into characters, words, word pieces or bytes.
 
     Raises:
-        KeyError: the name is unknown.
+        KeyError: the kind is unknown.
     """
     return {CHARACTERS: characters, WORDS: words, WORD_PIECES: word_pieces, BYTES: utf8_bytes}[kind](text)
 

@@ -57,7 +57,7 @@ class Story:
     Attributes:
         given: The prompt and the sampling settings.
         model: A name in the catalogue.
-        word: Index of the selected word, from 0, among the written words and the next one.
+        word: Index of the selected word, from 0, among the written words and the next word.
     """
 
     given: ModelInput
@@ -66,7 +66,7 @@ class Story:
 
     @cached_property
     def trace(self) -> Trace:
-        """The trace."""
+        """The trace of the prompt and the written text."""
         return traces.trace(lookup.entry(self.model), self.given)
 
     @cached_property
@@ -81,7 +81,7 @@ class Story:
 
     @property
     def num_prompt_tokens(self) -> int:
-        """The number of tokens of the prompt, [START] included."""
+        """The number of tokens of the prompt, including [START]."""
         return len(self.tokens) - self.trace.written
 
     @property
@@ -101,7 +101,7 @@ class Story:
 
     @property
     def words(self) -> list[str]:
-        """The written words, and a placeholder for the next one."""
+        """The written words, and a placeholder for the next word."""
         written = self.trace.blocks[0].query_tokens[self.num_prompt_tokens :]
         words = pieces(written, self.trace.text, len(self.given.text.rstrip()))
         return [*words, f" {END}" if self.ended else " …"]
@@ -164,13 +164,13 @@ def _writing(page: LessonPage, text: str, model: str) -> Story:
 
 
 def _write(words: int) -> None:
-    """Set the number of written words, and select the last one."""
+    """Set the number of written words, and select the last word."""
     WRITE.set(words)
     link.choose(WRITTEN_WORD, max(1, words))
 
 
 def _write_all(written: Story, how: Writing) -> None:
-    """Continue to the end of the text."""
+    """Let the model continue to the end of the text."""
     whole = replace(written, given=replace(written.given, writing=replace(how, tokens=WRITE.maximum)))
     _write(min(whole.trace.written + 1, WRITE.maximum))
 
@@ -249,7 +249,7 @@ def _cache(page: LessonPage, drawn: Story) -> None:
     entry, ids = catalogue.entry(drawn.model), tuple(each.id for each in drawn.trace.blocks[0].query_tokens)
     found = _read(ids, model=drawn.model)
     rows = values.num_computed_rows(begin, count)
-    cached = rows[1]  # the last token is not computed until another one is written
+    cached = rows[1]  # the last token is computed only when the next token is written
     numbers = 2 * entry.decoder_layers * entry.d_model * cached
     page.text(
         "cache",

@@ -23,10 +23,10 @@ class ThreeRuns:
     Attributes:
         one_pass: [token], probability of the next token, for each token but the last, in one pass with the
             causal mask.
-        stepwise: [token], the same, with one pass per token, a cache and no mask.
-        unmasked: [token], the same, in one pass without a mask.
+        stepwise: [token], these probabilities from one pass per token, with a cache and without a mask.
+        unmasked: [token], these probabilities from one pass without a mask.
         weight_difference, probability_difference: Largest difference of any weight, and of any probability,
-            between the first two.
+            between `one_pass` and `stepwise`.
     """
 
     one_pass: Floats
@@ -62,7 +62,7 @@ def read(ids: tuple[int, ...], *, model: str = catalogue.STORYTELLER) -> ThreeRu
 
 
 def word_by_word(network: DecoderOnly, ids: Sequence[int]) -> list[DecoderOnlySteps]:
-    """Run one pass per token; each computes one row, with the keys and values of earlier passes."""
+    """Run one pass per token; each pass computes one row, with the keys and values of earlier passes."""
     passes: list[DecoderOnlySteps] = []
     for number in ids:
         passes.append(network(torch.tensor([number]), passes[-1] if passes else None))

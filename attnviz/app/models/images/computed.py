@@ -18,7 +18,7 @@ from attnviz.capture.selection import Selection
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Block, Floats, Patch, Token, Trace
 
-_MAX_WEIGHT_BYTES = 2 * 10**8  # of a cached trace; for longer texts, queries and keys are cached
+_MAX_WEIGHT_BYTES = 2 * 10**8  # of a cached trace; for longer texts, queries and keys are cached instead
 _MAX_THUMBNAIL_SIDE = 224  # pixels
 
 
@@ -94,7 +94,7 @@ def weights_of(trace: Trace, places: tuple[int, ...], query: int, *, received: b
     Args:
         places: Indices into `tokens_of`, in the order of the result.
         query: Index of the token in the trace.
-        received: Return the weights that it receives instead of its row.
+        received: Return the weights on the token (its column), not those from it (its row).
     """
     cross_block = _first_cross_block(trace)
     blocks = trace.blocks if cross_block is None else trace.of_kind("cross")

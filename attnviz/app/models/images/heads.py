@@ -38,7 +38,7 @@ def initial_head(chosen: ImageSelection) -> tuple[int, int]:
 
 
 def choose_head(chosen: ImageSelection) -> tuple[int, int]:
-    """Draw the choice of a layer, and of a head unless the mean is shown; return both, from 0.
+    """Draw the controls for a layer, and for a head unless the mean is shown; return both, from 0.
 
     If the default head is open and the default changes with the text, the new default head is opened.
     """
@@ -82,8 +82,8 @@ def describe_model(chosen: ImageSelection) -> None:
         message = "There is also **[CLS]**, whose final vector represents the image."
     if registers > 0:
         message += (
-            f" Its **{plural(registers, 'register')}** are extra tokens: without any, large models store "
-            "global information in background patches (Darcet et al. 2024)."
+            f" The **{plural(registers, 'register')}** are extra tokens: without registers, large models "
+            "store global information in background patches (Darcet et al. 2024)."
         )
     cited_markdown(f":small[{message}]")
 
@@ -100,12 +100,12 @@ def _describe_figures() -> None:
         )
     st.markdown(
         f":small[The model answers {found.right} of {found.pictures} held-out questions correctly. "
-        f"{' '.join(sentences)} Uniform attention would give {percent(found.uniform)}.]"
+        f"{' '.join(sentences)} Uniform attention: {percent(found.uniform)}.]"
     )
 
 
 def shows_received(chosen: ImageSelection, query: int) -> bool:
-    """Return whether the weights are those received by a patch, in a model that also reads text."""
+    """Return whether the weights on the token are shown, as for a patch in a model that reads text."""
     return chosen.entry.images and query >= chosen.words
 
 
@@ -188,7 +188,7 @@ def one_head(chosen: ImageSelection, trace: Trace, pixels: str, layer: int, head
 
 
 def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int, query: int) -> None:
-    """Write the largest weights of one head, separately for patches and other tokens; arguments as above."""
+    """Write one head's largest weights, on patches and on other tokens; arguments as in `all_heads`."""
     row = weights_of(chosen, trace, query)[layer, head]
     num_extras = len(chosen.extras)
     kind = "words" if not np.isnan(row[: chosen.words]).all() else "other tokens"
@@ -215,7 +215,7 @@ def _write(sentence: str) -> None:
 
 
 def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
-    """Return the tokens with the largest weights, and these weights; `start`: Number of the first token."""
+    """Return the largest weights of `row` and their tokens; `start` is the index of the row's first token."""
     largest = [at for at in np.argsort(-row, kind="stable").tolist() if np.isfinite(row[at])][:_MAX_LISTED]
     return ", ".join(
         f"*{markdown.plain(chosen.name(start + at))}* **{weight_percent(row[at])}**" for at in largest

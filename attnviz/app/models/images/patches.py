@@ -29,7 +29,7 @@ def patches(
     """Draw the picture in grey, and colour each patch: the larger its weight, the stronger the colour.
 
     Tokens count from 0: first the tokens that are not patches, then the patches, row by row. In a model with
-    text, the weights of a selected patch are those that it receives.
+    text, the weights drawn for a selected patch are the weights on this patch.
 
     Args:
         picture: Data URL of the part that the patches cover, as the model reads it.

@@ -1,4 +1,4 @@
-"""The choice of a model, an image and, for some models, a text; and downloads."""
+"""Controls for a model, an image and, for some models, a text; and the download button."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWN = "your own"
 _MAX_SAVED = 10**7  # maximum number of weights of a trace to save
 _DEFAULT_QUESTION = "What is in this picture?"
 _UNKNOWN = ("<unk>", "[UNK]")  # tokenizers' spellings of an unknown word
-_TARGET_HELP = "Text for the model's decoder. Without one, the model generates it."
+_TARGET_HELP = "Text for the model's decoder. If empty, the model generates the text."
 _SELECTED_IN = "input of the selected token"
 _SHAPES_HELP = (
     "This model was trained on two questions, “what colour is the circle” and “which shape is red”. Shapes: "
@@ -101,7 +101,7 @@ class ImageSelection:
 
 
 def choose() -> ImageSelection:
-    """Draw the selects of model and image; stop if there is no model, or its files were deleted."""
+    """Draw the controls; stop the page if there is no model, or if its files were deleted."""
     entries = [entry for entry in lookup.usable() if entry.is_vision_model or entry.images]
     if not entries:
         _stop_without_model()
@@ -120,8 +120,8 @@ def choose() -> ImageSelection:
             uploaded = st.file_uploader(
                 f"An image of your own: {', '.join(PICTURE_FORMATS[:-1])} or {PICTURE_FORMATS[-1]}",
                 [kind.lower() for kind in PICTURE_FORMATS],  # Streamlit also accepts .jpg for .jpeg
-                help="The server keeps it in memory for a while, never on disk. Links do not contain it: "
-                "anyone who opens your link must upload an image.",
+                help="The server keeps the image in memory for a while, never on disk. Links do not "
+                "contain it: anyone who opens your link must upload an image.",
             )
             if uploaded:
                 file, file_name = uploaded.getvalue(), uploaded.name
@@ -146,7 +146,7 @@ def choose() -> ImageSelection:
 def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
     """Return the selection with the tokens of a text."""
     if chosen.entry.name == SHAPES:
-        prompt = prompt.rstrip("?. ")  # its vocabulary lacks these signs
+        prompt = prompt.rstrip("?. ")  # the vocabulary has no punctuation
     chosen = replace(chosen, prompt=prompt)
     if not prompt.strip() and not _writes(chosen.entry):
         return replace(chosen, problem=EmptyText("The text is empty. Type a question about the image."))
@@ -162,9 +162,7 @@ def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
         return replace(chosen, problem=error)
     tokens, count = computed.tokens_of(trace)
     patches = {token.patch: place for place, token in enumerate(tokens) if token.patch is not None}
-    view = (
-        int(TILES.toggle("In tiles, with more pixels")) if len({patch.view for patch in patches}) > 1 else 0
-    )
+    view = int(TILES.toggle("High-resolution tiles")) if len({patch.view for patch in patches}) > 1 else 0
     shown = sorted(patch for patch in patches if patch.view == view)
     words = [place for place, token in enumerate(tokens) if token.patch is None]
     names, counts = [], Counter[str]()
@@ -185,21 +183,21 @@ def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
 
 
 def _writes(entry: Entry) -> bool:
-    """Return whether a model generates its text if there is none."""
+    """Return whether a model generates a text if none is typed."""
     return entry.family in families.READERS
 
 
 def unknown_words(model: Entry, prompt: str) -> list[str]:
-    """Return the parts of a prompt that the model reads as its token for unknown words, each once."""
+    """Return the distinct parts of a prompt that the tokenizer replaces by its unknown token."""
     tokens = tokenizer_of(model).tokens(prompt) if prompt.strip() else ()
     unknown = (prompt[each.start : each.end] for each in tokens if each.text in _UNKNOWN)
     return [word for word in dict.fromkeys(unknown) if word not in ("", *_UNKNOWN)]
 
 
 def choose_token(chosen: ImageSelection) -> int:
-    """Draw the select of the query token, initially a word or the middle patch; return its number.
+    """Draw the select of the query token, initially a word or the middle patch; return its index.
 
-    A new text, or a new image with a text, resets the selection.
+    In a model that reads text, a new text or a new image resets the selection.
     """
     if chosen.entry.images and not chosen.extras:  # the link's token is kept until the image is uploaded
         PATCH.keep()
@@ -219,7 +217,7 @@ def choose_token(chosen: ImageSelection) -> int:
 
 def _stop_without_model() -> NoReturn:
     link.forget()
-    st.markdown("**No model on this server reads images yet.**")
+    st.markdown("**This server has no model for images.**")
     describe_real_models()
     raise StopException  # as `page.stop` does
 
@@ -270,11 +268,11 @@ def save(chosen: ImageSelection, trace: Trace) -> None:
             "All heads (NPZ)",
             lambda: npz_of(trace),
             f"{file_name_of(f'{lookup.display_name(chosen.entry)}-{chosen.example}')}.npz",
-            "Every query, key, value and weight of this picture. Load it in Python with "
+            "Queries, keys, values and weights of all tokens of this image. Load the file in Python with "
             "attnviz.Trace.load or numpy.load.",
         )
     if chosen.example == OWN:
         st.markdown(
             ":small[The link contains the model, the head and the patch, but not your image: anyone who "
-            "opens it must upload an image.]"
+            "opens the link must upload an image.]"
         )
