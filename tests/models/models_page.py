@@ -279,10 +279,10 @@ PAGE = """# Models
 attnviz supports every model that transformers can run and whose attention it can show *exactly*. For the
 tables below, a small model of each family was built with random parameters, saved, and loaded from its
 folder. Its attention weights were compared with the weights that transformers returns for the same text or
-image with `attn_implementation="eager"`. The other columns compare the model as an object in memory, and a trace
-of the returned weights alone. In every family, softmax(q·k·scale + bias) over the unmasked cells reproduces
-the weights up to rounding (10⁻⁶). Families with capped scores cap them before the softmax; families with
-sinks add the sink of the head to each row as one more score.
+image with `attn_implementation="eager"`. The other columns compare the model as an object in memory, and a
+trace of the returned weights alone. In every family, softmax(q·k·scale + bias) over the unmasked cells
+reproduces the weights up to rounding (10⁻⁶). Families with capped scores cap them before the softmax;
+families with sinks add the sink of the head to each row as one more score.
 
 Other families with the same architecture work as well. Every model is checked in the same way when it is
 loaded. If a weight differs by more than {tolerance:g}, only the weights that transformers returns are
