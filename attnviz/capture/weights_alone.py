@@ -50,7 +50,7 @@ def load_or_fall_back(
     """Load a model; fall back to attention weights only.
 
     Args:
-        network: Loads the network; with True, only to return weights.
+        network: Function that loads the network; with True, only for the weights that it returns.
         original: The caller's model object, which shares its parameters with the network.
 
     Raises:
@@ -82,7 +82,7 @@ class WeightsModel(HuggingFaceModel):
         if entry.family in LOCAL and entry.family != "big_bird":
             summarizes = getattr(network.config, "encoder_attention_type", "") == "transient-global"
             self.notes = (NOTE, SUMMARIES) if summarizes else (NOTE,)
-        # In transformers, BigBird switches its attention on its first short input.
+        # In transformers, BigBird replaces its attention permanently at its first short input.
         if getattr(network.config, "attention_type", "") == "block_sparse" and entry.layers:
             self.notes = (NOTE, REPEATED)
             choose_attention_by_length(network)
@@ -96,7 +96,7 @@ class WeightsModel(HuggingFaceModel):
         if edits:
             raise ModelNotSupported(f"{self.weights_alone} Interventions are not supported.")
 
-    def _takes_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
+    def _stores_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
         return False
 
     def _inspected(self, original: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:  # noqa: ARG002
@@ -114,7 +114,7 @@ class WeightsModel(HuggingFaceModel):
             has_shapes = [getattr(layer, "shape", ()) for layer in layers] == [shape] * count
             if not (has_shapes and all(((each >= 0) & (each <= 1 + ROUNDING)).all() for each in layers)):
                 found = "valid attention weights either: some are outside [0, 1]"
-                found = found if has_shapes else "its attention weights either"
+                found = found if has_shapes else "the model’s attention weights either"
                 raise ModelNotSupported(f"{self._reason} transformers does not return {found}.")
         return ()  # no layers to intervene on
 

@@ -302,7 +302,7 @@ def test_forged_record_is_refused(
 
 def test_missing_record_is_reported(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "add_record", lambda _: None)
-    assert "a custom attention, which attnviz cannot read" in refusal_of(folder_of("gpt2"))
+    assert "custom attention code that attnviz does not support" in refusal_of(folder_of("gpt2"))
 
 
 @pytest.mark.parametrize("family", ["openai-gpt", "megatron-bert"])
@@ -312,7 +312,7 @@ def test_unsupported_attention_gives_only_weights(folder_of: FolderOf, tmp_path:
     untrained(family, auto, **sizes).save_pretrained(tmp_path)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(folder_of("bert") / name, tmp_path)
-    with pytest.warns(match="has a custom attention, which attnviz cannot read"):
+    with pytest.warns(match="has custom attention code that attnviz does not support"):
         trace = attnviz.trace(SENTENCE, tmp_path)
     ids = torch.tensor([[token.id for token in trace.tokens]])
     with torch.inference_mode():
@@ -361,7 +361,7 @@ def test_model_that_returns_no_weights_is_refused(
 ) -> None:
     monkeypatch.setattr(catalogue_of_families, "refuse_local", refuse)
     monkeypatch.setattr(weights_alone, "returned_weights", lambda *_: ())
-    with pytest.raises(ModelNotSupported, match="transformers does not return its attention weights either"):
+    with pytest.raises(ModelNotSupported, match="does not return the model’s attention weights either"):
         loading._open(resolve.entry(str(folder_of("bert"))))
 
 

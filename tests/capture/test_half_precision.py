@@ -88,7 +88,7 @@ def test_unsupported_precision_is_refused(name: str, error: type[Exception], mes
 
 def test_custom_attention_is_supported_only_in_float32(folder_of: FolderOf) -> None:
     message = (
-        r"has a custom attention .* only in float32, not in float16: omit float16, or call model\.float\(\)"
+        r"custom attention code .* only in float32, not in float16: omit float16, or call model\.float\(\)"
     )
     with pytest.raises(ModelNotSupported, match=message):
         attnviz.trace(SENTENCE, folder_of("mpnet"), dtype="float16")

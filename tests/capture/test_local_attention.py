@@ -156,5 +156,5 @@ def test_weights_of_big_bird_for_long_and_short_texts() -> None:
                 value = values[number][0, :46].unflatten(-1, (3, 8)).transpose(0, 1).numpy()
                 found = np.concatenate([*(each.weights @ value)], axis=-1)
                 np.testing.assert_allclose(found, outputs[number][0, :46], atol=1e-5)
-        assert any("random blocks" in note for note in trace.notes)
+        assert any("random block" in note for note in trace.notes)
     assert network.base_model.attention_type == "block_sparse"

@@ -197,7 +197,7 @@ def test_family_without_mask_rules_must_store_its_weights(monkeypatch: pytest.Mo
 
 def test_wrong_mask_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MaskRule, "rows", lambda _, places: torch.ones(len(places), 11, dtype=torch.bool))
-    with pytest.raises(ModelNotSupported, match="differ by up to 1"):
+    with pytest.raises(ModelNotSupported, match="differ from the model’s by up to 1"):
         attnviz.trace(ids(20), model("mistral"), store="vectors")
 
 

@@ -60,7 +60,7 @@ def test_mask_with_finite_negative_values_is_refused(folder_of: FolderOf) -> Non
         AttentionLayer(record.module, kind, layer, 3, None)
         for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
     ]
-    with pytest.raises(ModelNotSupported, match="more than a mask"):
+    with pytest.raises(ModelNotSupported, match="adds a bias to its scores in the mask"):
         blocks(network, places, inputs, TOKENS)
 
 

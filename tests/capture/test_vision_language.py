@@ -206,9 +206,9 @@ def test_unsupported_input_is_refused() -> None:
     network, processor = built("llava")
     with pytest.raises(ModelNotSupported, match=r"attnviz\.trace\(text, model, images="):
         attnviz.trace(TEXT, network, processor=processor)
-    with pytest.raises(ModelNotSupported, match="and its processor"):
+    with pytest.raises(ModelNotSupported, match="and the model’s processor"):
         attnviz.trace(TEXT, network, images=[WIDE])
-    with pytest.raises(UnreadableText, match="cannot read this"):
+    with pytest.raises(UnreadableText, match="rejects this input"):
         attnviz.trace(f"<image> {TEXT}", network, images=[WIDE, TALL], processor=processor)
     with pytest.raises(UnreadablePicture):
         attnviz.trace(TEXT, network, images=[b"no picture"], processor=processor)

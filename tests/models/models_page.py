@@ -337,7 +337,7 @@ their encoder belongs to the family `vit`, `deit`, `swin` or `donut-swin`.
 
 ## Weights alone
 
-For these families, and for other families with unsupported attention, only the weights that transformers
+For these families, and for other families with custom attention code, only the weights that transformers
 returns are shown. Features that need queries, keys, values or scores are not available:
 
 | `model_type` | folder | object | message |
@@ -354,8 +354,8 @@ block are multiplied by the number of times that it is used.
 ## Objects
 
 A model in memory can be compiled, have peft adapters, or be part of a `DataParallel`, a transformers
-pipeline or a `SentenceTransformer`: attnviz finds the model and its tokenizer, and `trace.notes` states
-their place.
+pipeline or a `SentenceTransformer`: attnviz finds the model and its tokenizer, and `trace.notes`
+describes where it found them.
 
 ## Quantized weights
 

@@ -1,6 +1,7 @@
 """Patches of Streamlit against security holes and crashes that no setting prevents.
 
-Each has a test of unpatched Streamlit (`tests/app/server/test_patches.py`); if it fails, remove the patch.
+For each, `tests/app/server/test_patches.py` shows the fault of unpatched Streamlit; if that test fails,
+remove the patch.
 """
 
 from streamlit import net_util
@@ -10,7 +11,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 MAX_UPLOADS = 8
-"""Maximum number of files per session; a page uploads one."""
+"""Maximum number of uploaded files per session; the app uses only the latest one."""
 
 MAX_UPLOADED_BYTES = 100_000_000
 """Maximum total size of the files of all sessions."""
@@ -25,7 +26,7 @@ def apply() -> None:
     # no page. `st.navigation` sets this attribute too, but only after that visitor's first run has begun.
     PagesManager.uses_pages_directory = False
     # Before Streamlit refuses a websocket with a foreign `Origin`, it requests the server's address from an
-    # external host. The event loop waits for the answer: 5 to 20 s without a network.
+    # external host. This blocks the event loop: for 5 to 20 s without a network.
     net_util.get_external_ip = _unknown
     # Streamlit keeps every file that a browser sends until the session ends, under a name that the browser
     # chooses, so a client could fill the server's memory.
@@ -53,7 +54,7 @@ def _add_bounded(self: MemoryUploadedFileManager, session_id: str, file: Uploade
 
 
 def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
-    """Raise ValueError for an infinite number, which Streamlit handles for other invalid numbers."""
+    """Deserialize a number; for an infinite one, raise ValueError, which Streamlit handles."""
     try:
         return _deserialize(self, ui_value)
     except OverflowError as error:
