@@ -137,5 +137,5 @@ def test_the_second_sentence_begins_at_the_given_token() -> None:
     assert [(token.start, token.end) for token in found.tokens[4:]] == [(0, 3), (4, 9)]
     assert "second text" in attnviz.show(found).page
     for place in (0, 6, -1):
-        with pytest.raises(InvalidTrace, match=f"second is {place}; .* from 1 to 5"):
+        with pytest.raises(InvalidTrace, match=f"second must be .* from 1 to 5, not {place}"):
             Trace.from_weights(np.full((1, 1, 6, 6), 1 / 6), tokens, second=place)

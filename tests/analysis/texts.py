@@ -26,7 +26,7 @@ def pieces(*, hide_special: bool = False, merge_words: bool = False) -> DisplayT
 
 
 def words(text: str, special: bool = False) -> tuple[Token, ...]:
-    """Return each word of the text as a token, with `special` between [CLS] and [SEP]."""
+    """Return each word of the text as a token; `special` adds [CLS] and [SEP]."""
     found, end = [], 0
     for number, word in enumerate(text.split()):
         start = text.index(word, end)
