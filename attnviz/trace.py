@@ -302,7 +302,7 @@ class Block:
         return found
 
     def rows(self, head: SupportsIndex, queries: Iterable[SupportsIndex | str]) -> Floats:
-        """Return the weights of some queries, [query, key], without reading the others.
+        """Return the weights of some queries, [query, key], without reading the other rows.
 
         In a trace with `store="vectors"`, they are computed from queries and keys in the model's dtype, and
         equal the model's own up to rounding.
@@ -326,7 +326,7 @@ class Block:
         return cast("Floats", _frozen(_checked("weights", found)))
 
     def allowed(self, queries: Iterable[SupportsIndex]) -> Mask:
-        """Return the rows of `mask` for some queries, bool [query, key], without reading the others.
+        """Return the rows of `mask` for some queries, bool [query, key], without reading the other rows.
 
         Raises:
             InvalidTrace, TypeError: as for `rows`.
@@ -425,7 +425,7 @@ class Top(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trace:
-    """One forward pass of a model over one text (two, for an encoder–decoder).
+    """One forward pass of a model over one text (two texts for an encoder–decoder).
 
     Traces are compared by identity: `==` of two traces with equal values is False. Compare their arrays:
     `numpy.array_equal(one.stack("encoder"), other.stack("encoder"))`.
@@ -974,7 +974,7 @@ def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...])
 
 
 def changed(block: Block, **fields: Any) -> Block:
-    """Return a block with some fields replaced, without reading the others."""
+    """Return a block with some fields replaced, without reading the other fields."""
     return Block(**(vars(block) | fields))
 
 

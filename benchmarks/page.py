@@ -148,7 +148,7 @@ class Visit:
     times: dict[str, list[Times]] = field(default_factory=dict)
 
     def time(self, name: str, click: Callable[[], None], head: str | None = None) -> None:
-        """Time one click until the page shows this head and until it has settled."""
+        """Time one click until the page shows this head and until the page has settled."""
         self.page.evaluate("head => stopwatch.begin(head)", head)
         click()
         measured: dict[str, Any] = self.page.evaluate("stopwatch.end()")
