@@ -45,13 +45,13 @@ from tests.browser.server import Server, running
 
 VISITORS = (30, 60, 100, 200)
 TARGETS = {60: 0.3, 100: 1.0}
-"""The target for the p95, in seconds, by number of visitors."""
+"""The target for the 95th percentile of the waiting times, in seconds, by number of visitors."""
 
 PICTURES_TARGETS = {30: 1.0, 60: 2.0}
-"""The target for the p95, in seconds, by number of visitors who open pictures of a new sentence."""
+"""The same target for visitors who open pictures of a new sentence."""
 
 RUN_TARGET = 0.025
-"""The target for the CPU seconds per script run."""
+"""The target for the CPU time per script run, in seconds."""
 
 EMPTY_PAGE_VISITORS = 60
 """The number of visitors on the empty page."""

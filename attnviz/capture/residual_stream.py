@@ -152,7 +152,7 @@ def residual_stream(model: Model, text: str | ModelInput, place: int, kind: Kind
 
 
 class _Call(NamedTuple):
-    """A call of a linear layer or norm, with tensors [token, width]; the final output has no module."""
+    """A call of a linear layer or norm, with tensors [token, width]; `module` is None at the final output."""
 
     module: Any
     given: Tensor

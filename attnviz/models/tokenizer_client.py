@@ -1,4 +1,4 @@
-"""A tokenizer of untrusted files in a separate process; see `tokenizer_worker`."""
+"""A tokenizer that runs in a separate process, because its files are untrusted; see `tokenizer_worker`."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def send(view: View, heads: Heads) -> PublishedArrays:
 
 
 def _pixels(view: View, heads: Heads) -> str:
-    """Send the levels of all heads, or of the open heads above `MAX_BYTES`; for long texts, thumbnails."""
+    """Send the levels of all heads, only of the open heads if above `MAX_BYTES`, or thumbnails of long texts."""
     levels = views.drawn(view).levels
     if max(levels.shape[2:]) > MAX_CELLS:
         return store.publish("pixels", {"thumbnails": views.atlas_thumbnails(view)})

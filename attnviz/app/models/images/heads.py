@@ -22,7 +22,7 @@ from attnviz.text import head_name, percent
 from attnviz.trace import Floats, Trace
 from attnviz.trained.shapes import figures, pictures
 
-_MAX_LISTED = 2  # patches, or words, named in a sentence
+_MAX_LISTED = 2  # patches or words
 _INITIAL_HEAD = "the initial head"
 
 
@@ -105,7 +105,7 @@ def _describe_figures() -> None:
 
 
 def shows_received(chosen: ImageSelection, query: int) -> bool:
-    """Return whether the weights on the token are shown, as for a patch in a model that reads text."""
+    """Return whether the weights on the token are shown, not its own: for patches, if the model reads text."""
     return chosen.entry.images and query >= chosen.words
 
 
