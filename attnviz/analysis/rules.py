@@ -171,7 +171,7 @@ def _repeated(text: _TextWeights) -> Rows:
 def _bits(text: _TextWeights) -> Rows:
     """Measure the entropy of each row, relative to the mean maximum entropy.
 
-    With s = Σ w, the entropy of w / s is log s − Σ w log w / s. Return this entropy times s: `_means` divides by s.
+    With s = Σ w, the entropy of w / s is log s − Σ w log w / s. Return this times s: `_means` divides by s.
     """
     sums = text.words.sum(axis=-1, dtype=np.float64)
     entropies = bits(text.words) + sums * np.log2(np.maximum(sums, 1e-30))

@@ -15,7 +15,7 @@ def how_to_read() -> None:
     cited_markdown(
         """
 A transformer reads a text as **tokens**: words, pieces of words, punctuation. In every **layer**, every
-**head** lets each token attend to tokens of the text. The **weight** is *how much* one token attends to another.
+**head** lets each token attend to tokens of the text. A **weight** is *how much* it attends to one of them.
 
 - In a head, each token has a :blue[query] and a :red[key]. The better a query matches a key, the larger the
   score.

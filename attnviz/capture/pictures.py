@@ -248,6 +248,6 @@ def processor_in(folder: Path, name: str) -> BaseImageProcessor:
         processor: BaseImageProcessor = _PROCESSORS[kind].from_dict(settings)
     except (ValueError, TypeError) as error:
         raise ModelFilesDamaged(
-            f"{config.IMAGE_PROCESSOR_FILES[-1]} of {quoted(name)} has invalid values. Save the processor again."
+            f"{config.IMAGE_PROCESSOR_FILES[-1]} of {quoted(name)} has invalid values. Save the model again."
         ) from error
     return processor

@@ -105,7 +105,7 @@ def _describe_figures() -> None:
 
 
 def shows_received(chosen: ImageSelection, query: int) -> bool:
-    """Return whether the weights on the token are shown, not its own: for patches, if the model reads text."""
+    """Return whether weights on the token are shown, not from it: for patches, if the model reads text."""
     return chosen.entry.images and query >= chosen.words
 
 
