@@ -22,14 +22,14 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
 - A row belongs to a query token, a column to a key token.
 - For BERT, [CLS] is added at the beginning of a text and [SEP] at its end.
 - The weights of one row sum to 100 %. In GPT-OSS they sum to less: each head has a **sink**, a learned score
-  that belongs to no token but gets a part of every row’s weight (Agarwal et al. 2025).
+  that is part of every row’s softmax but belongs to no token (Agarwal et al. 2025).
 - Our **translators** have three kinds of attention: in the *encoder* the English words attend to each other;
   in the *decoder* each French word attends to the French words so far; in *cross*-attention, to the English
   words. The output of a French word predicts the next one. [START] and [END] are special tokens.
 - In a **decoder** such as GPT-2, each token attends only to itself and earlier tokens. The next word is
   predicted at the last token: the attention behind a predicted word is in the row of the token before it.
 - If two sentences are **read together**, ᴬ or ᴮ after a token marks its sentence.
-- Heads are named layer-head, counted from 1: `4-2` is the second head of the fourth layer.
+- Heads are named by layer and number, both from 1: `4-2` is the second head of the fourth layer.
 - The weights of a row are the softmax of its scores. In BERT and GPT-2 a score is
   :blue[$q$] · :red[$k$] $/\\sqrt{d_{head}}$. The Explore page
   shows the arithmetic with the model's own vectors; the **Learn** pages explain the steps.

@@ -364,7 +364,7 @@ class VisionLanguageModel(Model):
     # ---- recording
 
     def _inspected(self) -> dict[int, AttentionLayer]:
-        """Return the layer of each attention module, by its `id`, after checking the weights."""
+        """Check the recorded weights, and return each attention module's layer, by the module's `id`."""
         inputs = self._sample()
         with torch.inference_mode(), without_autocast(self.network.device):
             with recording() as records, linear_layers(self.network) as calls:

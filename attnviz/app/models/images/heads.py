@@ -70,7 +70,7 @@ def describe_answer(chosen: ImageSelection) -> None:
 
 
 def describe_model(chosen: ImageSelection) -> None:
-    """Draw the model's description and its non-patch tokens."""
+    """Draw the model's description, and its stored results or its tokens other than patches."""
     controls.describe(chosen.entry)
     if chosen.entry.images:
         if chosen.entry.name == SHAPES:
@@ -79,7 +79,7 @@ def describe_model(chosen: ImageSelection) -> None:
         return
     message, registers = "There are no tokens other than the patches.", len(chosen.extras) - 1
     if chosen.extras:
-        message = "There is also **[CLS]**, whose final vector represents the image."
+        message = "There is also **[CLS]**; its final vector represents the image."
     if registers > 0:
         message += (
             f" Registers: **{registers}**. Without these extra tokens, large models store global information "
@@ -110,7 +110,7 @@ def shows_received(chosen: ImageSelection, query: int) -> bool:
 
 
 def weights_of(chosen: ImageSelection, trace: Trace, query: int) -> Floats:
-    """Return the weights of a token in every shown head, [layer, head, token]."""
+    """Return the weights from a token, or on it if `shows_received`, in each head: [layer, head, token]."""
     place = chosen.places[query]
     found = computed.weights_of(trace, chosen.places, place, received=shows_received(chosen, query))
     return found.mean(axis=1, keepdims=True) if chosen.mean else found
