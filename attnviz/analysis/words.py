@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
 
 def positions(tokens: Sequence[Token], span: Span) -> tuple[int, ...]:
-    """Return the positions, from 0, of the tokens that overlap a span, in the first sentence of a pair."""
+    """Return the positions, from 0, of the tokens of the first sentence that overlap a span."""
     return tuple(
         place
         for place, token in enumerate(tokens)
@@ -94,7 +94,7 @@ def _is_punctuation(typed: str) -> bool:
 
 
 def _spans(tokens: Sequence[Token]) -> dict[int, tuple[int, int, int]]:
-    """Return the sentence, start and end of each word, by its number."""
+    """Return each word's sentence, start and end, by word number."""
     spans: dict[int, tuple[int, int, int]] = {}
     for token in tokens:
         if token.word is not None and not token.special:
