@@ -165,7 +165,7 @@ def config(columns: int = 1) -> dict[str, Any]:
 
 
 def _axis(axis: Axis, values: Sequence[ArrayLike]) -> dict[str, Any]:
-    """Return the Vega-Lite channel of an axis, without `field`; a log axis has ticks at powers of its base."""
+    """Return the Vega-Lite channel of an axis without `field`; a log axis has ticks at powers of its base."""
     numbers = np.concatenate([np.asarray(value, dtype=float) for value in values])
     channel: dict[str, Any] = {"type": "quantitative", "title": axis.label, "scale": {"zero": axis.zero}}
     if np.array_equal(numbers, np.round(numbers)):
