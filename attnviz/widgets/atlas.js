@@ -12,7 +12,7 @@ import gridStyle from "./head_grid.css";
 
 const CELL = { min: 24, max: 56 };
 const LABEL = 24; // width of the row labels
-const MARGIN = 4; // right of the last column, for focus rings
+const MARGIN = 4; // space to the right of the last column, for focus rings
 
 /** @typedef {import("./thumbnails.js").Pictures} Pictures */
 
@@ -83,7 +83,7 @@ class Atlas extends HeadGrid {
     this.trigger("pick", { layer, head, ...pendingChoices("heads") });
   }
 
-  /** Returns { values, shape: [picture, row, column], places: button of each picture }; null until they arrive. */
+  /** Returns { values, shape: [picture, row, column], places: button of each picture }; null until the arrays arrive. */
   pictures() {
     const { pixels: id, kind } = this.data;
     const set = allData().get(id);

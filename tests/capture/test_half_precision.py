@@ -25,7 +25,7 @@ HALVES: tuple[DType, ...] = ("bfloat16", "float16")
 
 
 @pytest.mark.parametrize("dtype", HALVES)
-def test_softmax_with_sinks_rounds_like_that_of_gpt_oss(dtype: DType) -> None:
+def test_softmax_with_sinks_rounds_as_in_gpt_oss(dtype: DType) -> None:
     generator = torch.Generator().manual_seed(3)
     query, key, value = torch.randn(3, 2, 8, 200, 10, generator=generator).to(getattr(torch, dtype))
     sinks = torch.randn(8, generator=generator).to(query.dtype)

@@ -1,4 +1,4 @@
-"""Traces of the translator, with and without edits, equal to its own steps."""
+"""Traces of the translator, compared with its own computation, with and without edits."""
 
 from itertools import pairwise
 

@@ -28,7 +28,7 @@ from transformers.utils import logging
 from tests.capture.tiny_readers import READERS, built
 
 SENTENCE = "The dog did not cross the road as it was too tired ."
-"""A text that every tiny model can read; each word is one token."""
+"""A text in the vocabulary of every tiny model; each word is one token."""
 
 WORDS = tuple(
     dict.fromkeys(
@@ -84,7 +84,7 @@ class Recipe:
     """How to build a tiny model of a family.
 
     Attributes:
-        head: the Auto class of the network with its head.
+        head: the transformers class that builds the network, in most recipes with its task head.
         special: the kind of its special tokens.
         sizes: settings of its config; heads, layers and widths differ, to reveal mixed-up dimensions.
         spread: scale of its random weights; large, to make attention far from uniform.
@@ -216,7 +216,7 @@ _RECIPES: dict[str, Recipe] = {
         image_size=[15, 25],  # three rows of five patches, to reveal mixed-up axes
         num_labels=7,
     ),
-    # Their position embeddings are for 4 × 4 patches; their images, like ViT's, have 3 × 5.
+    # DINOv2's position embeddings are for 4 × 4 patches; its images, like ViT's, have 3 × 5.
     "dinov2": _recipe(AutoModelForImageClassification, "none", _PATCHES, image_size=20),
     "dinov2_with_registers": _recipe(AutoModel, "none", _PATCHES, image_size=20, num_register_tokens=2),
     "clip": _recipe(AutoModel, "none", _TOWERS),
@@ -395,7 +395,7 @@ VISION_FAMILIES: tuple[str, ...] = ("vit", "dinov2", "dinov2_with_registers", "c
 """Families of vision models, including the vision parts of CLIP and SigLIP."""
 
 TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family not in VISION_FAMILIES)
-"""Families that read texts."""
+"""Families of text models."""
 
 ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     # Plain encoder and decoder, rotary with grouped keys, windows, encoder–decoder with relative bias, images
@@ -447,7 +447,7 @@ def tiny(family: str, folder: Path) -> Path:
 
     The folder has the files of `save_pretrained`: config.json, model.safetensors, tokenizer.json and
     tokenizer_config.json (a vision model has preprocessor_config.json instead of the last two; a refused
-    family has only the config). The same family always gives the same numbers.
+    family has only the config). The same family always has the same weights.
 
     Args:
         family: one of `FAMILIES`, `ALIKE`, `HYBRID`, `READERS`, `WEIGHTS_ALONE` or `REFUSED`.
@@ -512,7 +512,7 @@ def _spread(network: nn.Module, spread: float) -> None:
 
 
 def _save_tokenizer(special: Special, folder: Path) -> dict[str, int]:
-    """Save the tokenizer's files, and return the id of every token; a vision model gets none."""
+    """Save the tokenizer's files, and return the id of every token; for a vision model, do nothing."""
     if special == "none":
         return {}
     named = _SPECIAL_TOKENS[special]

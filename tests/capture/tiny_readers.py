@@ -106,7 +106,7 @@ def built(family: str) -> Built:
 
 
 def eager_weights_by_kind(network: Any, inputs: dict[str, Any]) -> dict[str, list[Tensor]]:
-    """Return transformers' `eager` weights by kind; for BLIP's decoder, those that its modules return."""
+    """Return transformers' `eager` weights by kind; for BLIP's decoder, those returned by its modules."""
     arguments = {name: value for name, value in inputs.items() if name in ("pixel_values", *_TEXTS)}
     network.set_attn_implementation("eager")
     found: dict[str, list[Tensor]] = {"decoder": [], "cross": []}

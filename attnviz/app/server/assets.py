@@ -1,4 +1,4 @@
-"""Scripts and styles of the app's pages, compressed once and cached by browsers."""
+"""Scripts and style sheets of the app's pages, compressed once and cached by browsers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ WIDGETS = f"attnviz-{hashlib.sha256(code.bundle('app').encode()).hexdigest()[:16
 
 
 class Assets:
-    """Middleware that serves scripts and styles with gzip.
+    """Middleware that serves scripts and style sheets with gzip.
 
-    Streamlit sends them uncompressed: more than 3 MB at the first visit, a minute on a slow network.
+    Streamlit does not compress them: the first visit loads more than 3 MB, a minute on a slow network.
 
     Args:
         app: The application for all other requests.
@@ -64,7 +64,7 @@ def root() -> str:
 
 @lru_cache(maxsize=512)
 def _asset(name: str, gzipped: bool) -> bytes | None:
-    """Return the bytes of a script or a style; None for any other name."""
+    """Return the bytes of a script or a style sheet; None for any other name."""
     if name == WIDGETS:
         content = code.bundle("app").encode()
     else:

@@ -1,6 +1,6 @@
 """Patches of Streamlit against security holes and crashes that no setting prevents.
 
-Each has a test of unpatched Streamlit (`tests/app/server/test_patches.py`); if it fails, remove the patch.
+Each patch has a test without it in `tests/app/server/test_patches.py`; if that test fails, remove the patch.
 """
 
 from streamlit import net_util
@@ -10,10 +10,10 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 MAX_UPLOADS = 8
-"""Maximum number of files per session; a page uploads one."""
+"""Maximum number of uploaded files per session; a page needs only one."""
 
 MAX_UPLOADED_BYTES = 100_000_000
-"""Maximum total size of the files of all sessions."""
+"""Maximum total size of the uploaded files of all sessions."""
 
 _add_file = MemoryUploadedFileManager.add_file
 _deserialize = NumberInputSerde.deserialize
@@ -27,7 +27,7 @@ def apply() -> None:
     # Before Streamlit refuses a websocket with a foreign `Origin`, it requests the server's address from an
     # external host. The event loop waits for the answer: 5 to 20 s without a network.
     net_util.get_external_ip = _unknown
-    # Streamlit keeps every file that a browser sends until the session ends, under a name that the browser
+    # Until a session ends, Streamlit keeps every file that the browser sends, under a name that the browser
     # chooses, so a client could fill the server's memory.
     MemoryUploadedFileManager.add_file = _add_bounded  # type: ignore[method-assign]  # replaced on purpose
     # A link with an infinite number (`?layer=inf`) stops the page with an OverflowError.
@@ -53,7 +53,7 @@ def _add_bounded(self: MemoryUploadedFileManager, session_id: str, file: Uploade
 
 
 def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
-    """Raise ValueError for an infinite number, which Streamlit handles for other invalid numbers."""
+    """Raise ValueError, which Streamlit handles, instead of OverflowError for an infinite number."""
     try:
         return _deserialize(self, ui_value)
     except OverflowError as error:

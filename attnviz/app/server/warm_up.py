@@ -13,7 +13,7 @@ from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed, catalogue, resolve
 
-# While a model reads one visitor's text, half of the cores remain free for all other pages. More than two
+# While a model processes one visitor's text, half of the cores remain free for other pages. More than two
 # threads would wait for each other. Torch reads the variable when it is first imported, after this module.
 os.environ.setdefault("OMP_NUM_THREADS", str(min(2, max(1, (os.cpu_count() or 1) // 2))))
 

@@ -1,4 +1,4 @@
-"""Copying of repeated words by the storyteller, and the heads that do it."""
+"""How well the storyteller copies repeated words, and the heads that copy them."""
 
 import pytest
 

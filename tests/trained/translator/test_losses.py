@@ -18,7 +18,7 @@ SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7, encoder_layers=2, decoder
 
 
 def equally_long(pairs: list[Pair]) -> list[Pair]:
-    """Return the pairs whose source is as long as the first one's."""
+    """Return the pairs with a source as long as the source of the first pair."""
     return [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
 
 
