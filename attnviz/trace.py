@@ -963,7 +963,7 @@ def _fault(weights: Floats, sink: bool = False) -> tuple[tuple[int, ...], str] |
     reason = f"contains {lowest[at]:.4g}" if lowest[at] < 0 else f"sums to {sums[at]:.4g}, not to 1"
     if not np.isfinite(sums[at]):
         reason = "contains numbers that are not finite"
-    return at, f"{reason}. Weights must be from 0 to 1, and each row must sum to 1."
+    return at, f"{reason}. Weights are from 0 to 1, and each row sums to 1."
 
 
 def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...]) -> dict[str, Any]:
