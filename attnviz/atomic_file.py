@@ -15,8 +15,8 @@ from typing import BinaryIO
 def atomic_file(file: Path) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `file` when the block succeeds; otherwise `file` is unchanged.
 
-    Each writer has a temporary file of its own, so concurrent writers do not disturb each other or any
-    reader. Special files, such as pipes, cannot be replaced and are written directly.
+    Each call has its own temporary file, so concurrent writers and readers do not interfere. Special files,
+    such as pipes, cannot be replaced and are written directly.
 
     Raises:
         OSError: the file cannot be written; its `filename` is `file`.
@@ -27,14 +27,14 @@ def atomic_file(file: Path) -> Iterator[BinaryIO]:
             with target.open("wb") as opened:
                 yield opened
             return
-        # `tempfile.mkstemp` would make it readable only by its owner; "x" respects the umask.
+        # `tempfile.mkstemp` would make the file readable only by its owner; "x" respects the umask.
         temporary = target.with_name(f".attnviz-{secrets.token_hex(8)}.tmp")
         try:
             with temporary.open("xb") as opened:
                 yield opened
                 opened.flush()
                 os.fsync(opened.fileno())
-            with suppress(FileNotFoundError):  # a new file
+            with suppress(FileNotFoundError):  # a new file has no mode to copy
                 shutil.copymode(target, temporary)
             temporary.replace(target)
         finally:

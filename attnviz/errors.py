@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-_MAX_QUOTED = 40  # characters of an unknown word in a message
-_MAX_NAME_LENGTH = 60  # characters of a name in a message
+_MAX_QUOTED = 40  # maximum number of characters of an unknown word in a message
+_MAX_NAME_LENGTH = 60  # maximum number of characters of a name in a message
 
 
 class AttnvizError(ValueError):
@@ -46,7 +46,7 @@ class UnknownModel(AttnvizError):
 
 
 class ModelFilesDamaged(AttnvizError):
-    """A model's files are missing, damaged, or different from the published ones."""
+    """A model's files are missing, damaged, or different from the published files."""
 
 
 class ModelNotSupported(AttnvizError):
@@ -91,7 +91,7 @@ class InvalidMask(AttnvizError):
 
 
 class InvalidEdit(AttnvizError):
-    """An edit that cannot be parsed, or that names a layer, head or token that does not exist."""
+    """An edit that cannot be parsed, or an edit of a layer, head or token that does not exist."""
 
 
 class UnreadableText(AttnvizError):

@@ -1,11 +1,11 @@
-"""Small illustrations for the pages' cards; they are not computed from a model."""
+"""Small illustrations on the pages' cards, drawn without a model."""
 
 from collections.abc import Callable, Iterable, Sequence
 from math import sin
 from urllib.parse import quote
 
 WIDTH, HEIGHT = 148, 44
-_BRIGHT, _OTHER = "#8b5cf6", "#d97706"  # violet for weights, and amber; distinct in both themes
+_BRIGHT, _OTHER = "#8b5cf6", "#d97706"  # violet and amber, distinct in both themes
 _QUERY, _KEY = "#3b82f6", "#ef4444"
 
 Point = tuple[float, float]

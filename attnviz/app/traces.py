@@ -32,18 +32,18 @@ Numbers = TypeVar("Numbers", bound=NDArray[Any])
 MAX_WEIGHTS = 2**25
 """The maximum number of weights of one trace, over all heads of one kind: 134 MB.
 
-A model with 12 × 12 heads can read 482 tokens, one with 24 × 16 heads 295.
+This allows 482 tokens for a model with 12 × 12 heads, and 295 tokens for 24 × 16 heads.
 """
 
 MAX_GUEST_WEIGHTS = MAX_WEIGHTS // 4
-"""The maximum for visitors who cannot open models."""
+"""The maximum number of weights for visitors who are not allowed to open models."""
 
 MAX_LONG_TRACES = 2
 """Maximum number of cached long traces: queries and keys of 8,192 tokens in 12 × 12 heads take 0.6 GB."""
 
 EVERYWHERE = "All"
 BETWEEN = {EVERYWHERE: (None, None), "A→A": (0, 0), "A→B": (0, 1), "B→A": (1, 0), "B→B": (1, 1)}
-"""Sentences of a pair from which queries and keys are shown, by option; None for both."""
+"""By option, the sentence of the shown queries and the sentence of the shown keys; None for both."""
 
 MAX_WAITING_TOKENS = 4096
 """Maximum number of tokens of all queued texts; beyond that, a text is refused."""
@@ -82,7 +82,7 @@ def trace(model: Entry, given: ModelInput) -> Trace:
     if loading.in_memory(model) is None and (precomputed := _stored(model, given)) is not None:
         return precomputed
     loaded = lookup.loaded_model(model)
-    with st.spinner("Reading the text with the model …"):
+    with st.spinner("Running the model on the text …"):
         tokens = len(loaded.tokens(given))
         # Texts that are certainly too long are refused before the forward pass.
         check_size(model.heads * (model.layers or model.decoder_layers), tokens, tokens)
@@ -95,7 +95,7 @@ def trace(model: Entry, given: ModelInput) -> Trace:
 
 
 def is_long(model: Entry, given: ModelInput) -> bool:
-    """Return whether a text has too many weights for `trace`, and needs `long_trace`.
+    """Return whether a text has too many weights for `trace`, but can be used with `long_trace`.
 
     Raises:
         AttnvizError: the text or the model cannot be used.
@@ -104,7 +104,7 @@ def is_long(model: Entry, given: ModelInput) -> bool:
     if excluded or given.writing is not None or not allowed.may_open() or _stored(model, given) is not None:
         return False
     if sum(len(text.encode()) for text in (given.text, given.second or "")) < max_tokens(model):
-        return False  # a token has at least one byte, except for a few special ones
+        return False  # a token has at least one byte, except for a few special tokens
     return len(lookup.loaded_model(model).tokens(given)) > max_tokens(model)
 
 
@@ -113,11 +113,11 @@ def long_trace(model: Entry, given: ModelInput) -> Trace:
     """Return the trace of a long text: queries and keys, from which rows of weights are computed.
 
     Raises:
-        AttnvizError: its masks or biases cannot be recomputed, or the model cannot be used.
+        AttnvizError: the model's masks or biases cannot be recomputed, or the text or model cannot be used.
     """
     loaded = lookup.loaded_model(model)
     tokens = len(loaded.tokens(given))
-    with st.spinner("Reading the text with the model …"), _turn(tokens), metrics.FORWARDS.time():
+    with st.spinner("Running the model on the text …"), _turn(tokens), metrics.FORWARDS.time():
         result = loaded.trace(given, selection=Selection(store="vectors"))
     return replace(result, blocks=tuple(map(_without_values, result.blocks)))
 
@@ -228,12 +228,12 @@ def check_size(heads: int, queries: int, keys: int) -> None:
     """Raise if there are too many weights to show.
 
     Raises:
-        AttnvizError: the heads have more than `MAX_WEIGHTS` weights, or the visitor's maximum.
+        AttnvizError: there are more than `MAX_WEIGHTS` or, for guests, `MAX_GUEST_WEIGHTS` weights.
     """
     maximum = MAX_WEIGHTS if allowed.may_open() else MAX_GUEST_WEIGHTS
     if heads * queries * keys > maximum:
         raise AttnvizError(
             f"{queries} × {keys} tokens in {heads} heads are {heads * queries * keys:,} weights, more than "
             f"this page can show ({maximum:,}). Shorten the text: with {heads} heads it can have "
-            f"{isqrt(maximum // heads)} tokens."
+            f"at most {isqrt(maximum // heads)} tokens."
         )

@@ -1,4 +1,4 @@
-"""Parts of a text that are unlike the bundled BERT's English training text."""
+"""A note on parts of a text that are unlike the bundled BERT's English training text."""
 
 from __future__ import annotations
 

@@ -51,14 +51,14 @@ def weights_picture(
         view: Lines between tokens, or a matrix.
         query, key: Pinned pair, from 0; None for none.
         layer, heads: Numbers of the layer and of the heads on the first axis, from 1.
-        heading: Heading; "" for "Layer 4 · Head 2".
+        heading: Heading; "" for layer and head, such as "Layer 4 · Head 2".
         row_axis: Title of the matrix's rows.
         kind: "sequential" for numbers from 0 to 1, "diverging" for numbers around 0.
-        unit: Number format.
+        unit: Format of the numbers.
         note: Explanation of the colours, below the picture.
         caption: Caption of the saved picture; "" for its heading.
         filename: File name of the saved picture, without extension.
-        on_pick: Called with query and key, from 0, when the visitor pins a pair; the query is None for all.
+        on_pick: Called with query and key, from 0, when the visitor pins a pair; query is None for all lines.
     """
     allowed = np.isfinite(weights)
     cells = np.where(allowed, weights, 0).astype(np.float32)

@@ -25,12 +25,12 @@ def as_numpy(tensor: Tensor) -> NDArray[Any]:
 
     bfloat16 and float16 become float32, which represents them exactly.
     """
-    on_cpu = tensor.cpu()  # before the conversion to a larger dtype
+    on_cpu = tensor.cpu()  # transferred before the conversion to a larger dtype
     return (on_cpu.float() if on_cpu.is_floating_point() else on_cpu).numpy()
 
 
 def one_per_head(groups: Tensor, heads: int) -> Tensor | Repeated:
-    """Return the keys or values of groups, [group, key, d_head], repeated for each head on access."""
+    """Return keys or values, [group, key, d_head], as [head, key, d_head]; they are repeated on access."""
     return groups if len(groups) == heads else Repeated(groups, heads)
 
 
@@ -57,11 +57,11 @@ class Repeated:
 
 @dataclass(frozen=True, eq=False)
 class OutputProjection:
-    """A layer's W_O as a view of the model's weight, which keeps the weight in memory, but not the model.
+    """A layer's W_O as a view of the model's weight; it keeps the weight in memory, but not the model.
 
     Attributes:
         weight: [head, d_head, d_model], a view of the model's weight.
-        version: the number of in-place changes to it before the forward pass.
+        version: the number of in-place changes of the weight before the forward pass.
         heads: the indices of the selected heads; None: all.
     """
 
@@ -81,11 +81,11 @@ class OutputProjection:
         return (len(self.weight if self.heads is None else self.heads), *self.weight.shape[1:])
 
     def __getitem__(self, heads: list[int]) -> OutputProjection:
-        """Select heads; their slices are copied only when they are read."""
+        """Select heads; their slices are copied only by `numpy`."""
         return replace(self, heads=heads if self.heads is None else [self.heads[head] for head in heads])
 
     def numpy(self) -> NDArray[Any]:
-        """Return the slices, without a copy for all heads in float32 on the CPU.
+        """Return the slices; copies nothing for all heads in float32 on the CPU.
 
         Raises:
             InvalidTrace: the weight has been changed in place since the forward pass, for instance by an

@@ -16,7 +16,7 @@ from attnviz.trace import Floats
 
 # Rows of the Jacobian per pass. More rows exceed the CPU's cache and are slower.
 _ROWS_AT_ONCE = 32
-_MAX_GRADIENT_TOKENS = 2048  # over all rows: long texts have fewer rows per pass
+_MAX_GRADIENT_TOKENS = 2048  # rows × tokens per pass: a long text has fewer rows per pass
 _MAX_OCCLUSION_TOKENS = 1024  # maximum number of tokens in a batch of sentences
 
 
@@ -40,7 +40,7 @@ class Gradients(NamedTuple):
 
 
 class _Squares(NamedTuple):
-    """Sums of squared gradients of some elements: [token] twice, and [head, query, key] for each layer."""
+    """Sums of squared gradients: [token], [token], and for each layer [head, query, key]."""
 
     input_gradient: Tensor
     input_x_gradient: Tensor
@@ -59,7 +59,7 @@ def gradients(
         expected: The token whose log-probability is the outcome; None: the outcome is the token's output.
 
     Yields:
-        (number of elements done, total number, gradients of those done), without references to the passes.
+        (number of elements done, total number, gradients so far), without references to autograd graphs.
     """
     step = min(_ROWS_AT_ONCE, max(1, _MAX_GRADIENT_TOKENS // len(stack.words)))
     total, sums = _squares(stack, position, expected, slice(0, step))
@@ -77,7 +77,7 @@ def gradients(
 def _squares(
     stack: Stack, position: int, expected: ExpectedToken | None, selected: slice
 ) -> tuple[int, _Squares]:
-    """Return the total number of the outcome's elements, and the squared gradients of some of them.
+    """Return the number of the outcome's elements, and the summed squared gradients of the selected ones.
 
     Each call runs the layers again and frees the autograd graph, which is many times as large as the weights:
     a paused job would otherwise keep it in memory.
@@ -107,7 +107,7 @@ def _squares(
 
 
 def _roots(sums: _Squares) -> Gradients:
-    """Take the square roots of the sums; [head, query, key] of each layer → [key]."""
+    """Take the square roots of the sums; for attention, sum them over layers, heads and queries."""
     by_key = torch.stack([layer.sqrt().sum(dim=(0, 1)) for layer in sums.attention_x_gradient]).sum(dim=0)
     return Gradients(owned(sums.input_gradient.sqrt()), owned(sums.input_x_gradient.sqrt()), owned(by_key))
 
@@ -117,7 +117,7 @@ class Occluded(NamedTuple):
 
     Attributes:
         cosine_change: 1 − cosine between the chosen token's output before and after, 0 (no change) to 2.
-        log_probability: Log-probability of the expected token after the removal; None if there is none.
+        log_probability: Log-probability of the expected token after the removal; None without such a token.
     """
 
     cosine_change: Floats
@@ -133,11 +133,11 @@ def occlusion(
 
     Args:
         position: Position of the measured token, from 0, in the complete text.
-        expected: The token for which the probability is measured, if any.
+        expected: The token whose probability is measured, if any.
         method: One of `stack.occlusion_methods`.
 
     Yields:
-        The results so far, each time for more tokens, finally for all of them.
+        The results for the first tokens, each time for more of them, and finally for all.
     """
     tokens = len(stack.tokens)
     cosine_change, log_probs = np.full((2, tokens), np.nan, dtype=np.float32)
@@ -163,7 +163,7 @@ def occlusion(
 
 
 def _without(stack: Stack, removed: Tensor, method: OcclusionMethod) -> StackForward:
-    """Run a batch of texts, each without one of these tokens."""
+    """Run a batch of copies of the text, each without one of these tokens."""
     words = stack.words.detach().repeat(len(removed), 1, 1)
     others = torch.arange(len(stack.tokens)) != removed[:, None]  # [sentence, token]
     if method == "deleted":

@@ -46,21 +46,21 @@ _ATOMS = (str, bytes, int, float, type(None), type, FunctionType, ModuleType, to
 """Types of objects that contain no tensors, or that `deepcopy` does not copy."""
 
 _MAX_COPIED = 2**20
-"""The largest number of elements in a buffer that is copied. Larger buffers are quantized weights."""
+"""The largest number of elements in a copied buffer. Larger buffers (quantized weights) are shared."""
 
 
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | VisionModel | VisionLanguageModel:
-    """Prepare the caller's model object for recording, in `eval` mode.
+    """Return a model with the weights of the caller's object, prepared for recording, in `eval` mode.
 
-    A second tree of modules shares its memory. Nothing is set or hooked on the caller's object, so
-    several threads may share it, and training can continue afterwards.
+    It has a second tree of modules, which shares the weights' memory. Nothing is set or hooked on the
+    caller's object, so several threads may share it, and training can continue afterwards.
 
     Args:
-        model: a transformers model, or an object that contains one: a pipeline, a compiled model, one with
-            peft adapters, a DataParallel, a SentenceTransformer. The model's own hooks also run.
-        wrapper: a transformers tokenizer; None: the tokenizer of the pipeline or SentenceTransformer; without
-            one, the model takes token ids. For a vision model, its image processor, which for CLIP and SigLIP
-            selects the vision encoder. For a vision-language model, its processor.
+        model: a transformers model, or an object that contains one: a pipeline, a compiled model, a model
+            with peft adapters, a DataParallel, a SentenceTransformer. The model's own hooks also run.
+        wrapper: the tokenizer of a text model, the image processor of a vision model (for CLIP and SigLIP, it
+            selects the vision encoder), or the processor of a vision-language model. None: use that of the
+            pipeline or SentenceTransformer, or else token ids as the input.
 
     Raises:
         TypeError: the model, tokenizer or processor is not a transformers object.
@@ -105,8 +105,8 @@ def _borrowed(
         return _seeing(original, name, wrapper)
     if is_vision or isinstance(wrapper, BaseImageProcessor):
         raise ModelNotSupported(
-            f"{quoted(name)} reads images. Pass one with its image processor: attnviz.look(picture, "
-            "model, processor=AutoImageProcessor.from_pretrained(…))."
+            f"{quoted(name)} reads images. Pass one with the model’s image processor: attnviz.look("
+            "picture, model, processor=AutoImageProcessor.from_pretrained(…))."
             if is_vision
             else f"{quoted(name)} reads texts, not images. Pass a text."
         )
@@ -127,7 +127,7 @@ def _borrowed(
 
 
 def _seeing(original: PreTrainedModel, name: str, processor: BaseImageProcessor) -> VisionModel:
-    """Return `borrowed` for a vision model."""
+    """Return the result of `borrowed` for a vision model."""
     from attnviz.capture.pictures import VisionModel
 
     entry = _entry(original, name, config.facts_of(original.config, name, processor=processor.to_dict()))
@@ -135,7 +135,7 @@ def _seeing(original: PreTrainedModel, name: str, processor: BaseImageProcessor)
 
 
 def _with_images(original: PreTrainedModel, name: str, processor: object) -> VisionLanguageModel:
-    """Return `borrowed` for a vision-language model."""
+    """Return the result of `borrowed` for a vision-language model."""
     from attnviz.capture.picture_readers import PictureReader
     from attnviz.capture.vision_language import VisionLanguageModel
 
@@ -143,7 +143,7 @@ def _with_images(original: PreTrainedModel, name: str, processor: object) -> Vis
         parts = [path for path, _ in original.named_modules() if path.rpartition(".")[2] == "language_model"]
         alone = f" For text alone, pass model{_path(parts[0])}." if parts else ""
         raise ModelNotSupported(
-            f"{quoted(name)} reads images together with a text. Pass both, and its processor: "
+            f"{quoted(name)} reads images together with a text. Pass both, and the model’s processor: "
             f"attnviz.trace(text, model, images=[…], processor=AutoProcessor.from_pretrained(…)).{alone}"
         )
     _check(original, name)
@@ -175,7 +175,7 @@ def _prepared_copy(original: PreTrainedModel, name: str, *, weights_alone: bool)
     network.config.is_encoder_decoder = _actual_config(original, name).is_encoder_decoder
     family = network.config.model_type
     own, attention = custom_attention.has(family), implementation(family, weights_alone=weights_alone)
-    if own:  # its modules read the config, which transformers' method does not set in some families
+    if own:  # the modules use this setting, which transformers' method does not change in some families
         network.config._attn_implementation = attention  # noqa: SLF001
     else:
         with quiet(), translated_errors(Path(name), name):
@@ -186,10 +186,10 @@ def _prepared_copy(original: PreTrainedModel, name: str, *, weights_alone: bool)
 
 
 def _actual_config(network: PreTrainedModel, name: str) -> PreTrainedConfig:
-    """Return the config, with is_encoder_decoder off for the encoder of an encoder–decoder.
+    """Return a copy of the config, with is_encoder_decoder=False for only the encoder of an encoder–decoder.
 
     Raises:
-        ModelNotSupported: it is the decoder of an encoder–decoder.
+        ModelNotSupported: the model is only the decoder of an encoder–decoder.
     """
     own = copy.copy(network.config)
     own.architectures = [type(network).__name__]
@@ -219,12 +219,12 @@ def _check(network: PreTrainedModel, name: str) -> None:
     devices = sorted({str(each.device) for each in chain(network.parameters(), network.buffers())})
     if reason is None and "meta" in devices:
         reason = (
-            f"Some weights of {quoted(name)} are not in memory: they are offloaded, or on the device meta. "
-            "Load it again with from_pretrained(…), without device_map and offloading."
+            f"Some weights of {quoted(name)} are not in memory: they are offloaded, or on the meta device. "
+            "Load the model again with from_pretrained(…), without device_map or offloading."
         )
     elif reason is None and len(devices) > 1:
         reason = (
-            f"The weights of {quoted(name)} are on {' and '.join(devices)}. Load it again on one: "
+            f"The weights of {quoted(name)} are on {' and '.join(devices)}. Load the model on one device: "
             f'from_pretrained(…, device_map={{"": "{devices[-1]}"}}).'
         )
     attention = network.config._attn_implementation  # noqa: SLF001 - it has no public name
@@ -242,7 +242,7 @@ def _check(network: PreTrainedModel, name: str) -> None:
 
 
 def _path(name: str) -> str:
-    """Return the name of a submodule as Python: "0.auto_model" → "[0].auto_model"."""
+    """Convert the name of a submodule to Python code: "0.auto_model" → "[0].auto_model"."""
     return "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in name.split("."))
 
 
@@ -287,13 +287,13 @@ def _module_copy(network: PreTrainedModel) -> PreTrainedModel:
 
 
 def _memo(network: PreTrainedModel) -> dict[int, Any]:
-    """Return the memo of `deepcopy`: hooks as they are, and a new object for each tensor.
+    """Return a memo for `deepcopy` that keeps hooks and replaces each tensor object.
 
-    Configs are copied, but not their contents, except for nested configs.
+    Configs, including nested ones, are copied shallowly.
 
     A forward pass may set attributes of a parameter (bitsandbytes moves its 8-bit weights from the parameter
     to the layer), replace its data, or write into a buffer (counters, observers of value ranges). So no
-    tensor object is shared, only the memory of large ones.
+    tensor object is shared, only the memory of parameters and large buffers.
     """
     memo: dict[int, Any] = {}
     with_attributes: list[Tensor] = []
@@ -330,7 +330,7 @@ def _memo(network: PreTrainedModel) -> dict[int, Any]:
 
 
 def _tensor_copy(tensor: Tensor) -> Tensor:
-    """Return a new tensor of the same class that shares the memory; a small buffer is copied."""
+    """Return a new tensor object of the same class, which shares the memory; copy a small buffer."""
     if _wraps_tensors(tensor):
         detached = tensor.detach()
         return nn.Parameter(detached, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else detached

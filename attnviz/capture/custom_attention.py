@@ -25,7 +25,7 @@ def has(family: str) -> bool:
 
 
 def install_recorders(network: PreTrainedModel) -> None:
-    """Install hooks that record attention in threads that are recording.
+    """Install hooks that record attention in every thread that is inside `recording`.
 
     The network must be loaded with `attn_implementation="eager"` and run with `output_attentions=True`.
     Each thread has a separate list of records, so several threads can share the network.
@@ -45,7 +45,7 @@ def _fast_forward(
 ) -> Callable[..., tuple[Tensor, Tensor | None]]:
     """Return a forward function for the module that computes no weights when vectors are recorded.
 
-    It holds only a weak reference to its module, as `_with_recording` does.
+    The function holds only a weak reference to its module; see `_with_recording`.
     """
     compute: Any = type(module).forward
     module_ref = weakref.ref(module)
@@ -87,9 +87,9 @@ def recording_hook(reader: Reader) -> Callable[[nn.Module, tuple[Any, ...], Argu
 
 
 def _with_recording(module: nn.Module, reader: Reader) -> Callable[..., tuple[Tensor, Tensor | None]]:
-    """Return the module's attention function, with recording.
+    """Return a version of the module's attention function that also records.
 
-    It holds only a weak reference to its module: with a cycle of strong references, an unused model
+    The function holds only a weak reference to its module: with a cycle of strong references, an unused model
     would stay in memory until the next garbage collection, or forever after `gc.freeze`.
     """
     compute: Any = getattr(type(module), "_attn")  # noqa: B009 - for the type checker
@@ -195,7 +195,7 @@ def _deberta_v2(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 def _disentangled(
     query: Tensor, key: Tensor, positions: Sequence[Tensor | None], relative: Tensor, span: int
 ) -> DisentangledBias:
-    """Return the rule of DeBERTa's bias.
+    """Return the rule for DeBERTa's bias.
 
     Args:
         query, key: [head, token, d_head].
@@ -204,7 +204,8 @@ def _disentangled(
         span: the bucket of distance 0.
     """
     distances = relative.reshape(relative.shape[-2:])
-    line = torch.cat([distances[0].flip(0), distances[1:, 0]])  # from the first query, then to the first key
+    # distances from the first query, then distances to the first key
+    line = torch.cat([distances[0].flip(0), distances[1:, 0]])
     position_key, position_query = positions
     return DisentangledBias(query, key, position_key, position_query, (line + span).clamp(0, 2 * span - 1))
 
@@ -220,9 +221,8 @@ def _gpt_neo(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     query, key, value = (inputs[name] for name in ("query", "key", "value"))
     mask = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])  # the window
     if inputs.get("attention_mask") is not None:
-        mask = (
-            mask + inputs["attention_mask"]
-        )  # −∞ where both mask a key, which happens only in rows of padding
+        # The sum is −∞ for a key that both mask, which happens only in rows of padding.
+        mask = mask + inputs["attention_mask"]
     return Record(module, query, key, value, mask, 1.0, None, weights)
 
 
@@ -272,7 +272,7 @@ def _additive(allowed: Tensor) -> Tensor:
     return torch.zeros(allowed.shape, device=allowed.device).masked_fill(~allowed.bool(), _FORBIDDEN)
 
 
-# The computation after the head outputs in each class, by `model_type`.
+# What each attention class computes from the head outputs, by `model_type`.
 _FINISH: dict[str, FinishAttention] = {
     "bloom": lambda module, heads, named: module.dense(heads) + named["residual"],
     "deberta": lambda _, heads, __: heads,

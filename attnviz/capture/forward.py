@@ -74,14 +74,14 @@ def blocks(
         source: the tokens of the encoder, or of the only stack.
         target: the tokens of the decoder in an encoder–decoder.
         edits: changes to the attention; the blocks have the edited weights. Without edits, the pass stops
-            after the last selected attention.
+            after the last selected attention layer.
         selection: the layers, heads and queries to keep.
         vectors: keep queries and keys instead of weights; only without edits.
 
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit moves weight to a masked key.
         ModelNotSupported: the forward pass differs from the inspected one, or the recorded queries and keys
-            of a custom attention do not reproduce its weights.
+            of custom attention code do not reproduce its weights.
     """
     trim, end = _trimming(network, layers, selection, vectors=vectors)
     end = len(layers) if edits else end
@@ -109,10 +109,10 @@ def _recorded(
     vectors: bool = False,
     edits: Edits = (),
 ) -> list[Record]:
-    """Return the records of the first `end` attentions of one forward pass.
+    """Return the records of the first `end` attention modules of one forward pass.
 
     Args:
-        end: the number of attentions after which a pass without edits stops.
+        end: the number of attention modules after which a pass without edits stops.
         trim, vectors: as for `recording`.
         edits: as for `blocks`; a pass with edits runs to its end.
 
@@ -139,13 +139,13 @@ def recorded_blocks(
     vectors: bool = False,
     source: tuple[Token, ...] = (),
 ) -> tuple[Block, ...]:
-    """Return the blocks of a decoder from the records of a larger forward pass.
+    """Return the blocks of a decoder or a vision encoder from the records of a larger forward pass.
 
     Args:
         layers: the layers to keep.
         records: one per layer.
         tokens: the decoder's input.
-        source: the tokens that its cross-attention and a vision encoder attend to.
+        source: the keys of cross-attention, and the tokens of a vision encoder.
         selection, vectors: as for `blocks`.
     """
     if vectors:
@@ -164,9 +164,9 @@ def _without_cache(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> di
 def _trimming(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], selection: Selection, *, vectors: bool = False
 ) -> tuple[Callable[[int, Record], Record], int]:
-    """Return the function that trims records, and the number of attentions up to the last selected one."""
+    """Return the function that trims records, and the number of layers up to the last selected one."""
     wanted = [selection.keeps(layer.layer) for layer in layers]
-    # Weights of custom attention are trimmed later, after a comparison with transformers' own and any edits.
+    # Weights of custom attention are trimmed later: they are first compared with transformers' and edited.
     trim_later = custom_attention.has(network.config.model_type) and not vectors
 
     def trim(number: int, record: Record) -> Record:
@@ -233,7 +233,7 @@ def _vector_weights(record: Record, places: Sequence[int], limit: int) -> Vector
 def check_vectors(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], inputs: Mapping[str, Tensor]
 ) -> None:
-    """Raise unless weights computed from queries, keys and rules equal the model's own up to rounding.
+    """Raise unless weights computed from queries, keys and rules equal the model's weights up to rounding.
 
     Args:
         inputs: a short sample input.
@@ -247,7 +247,8 @@ def check_vectors(
         raise ModelNotSupported(f"{error} {_NO_RULES}") from error
     if not difference <= MAX_ROUNDING[network.dtype]:
         raise ModelNotSupported(
-            f"The weights of {type(network).__name__} differ by up to {difference:.1g}. {_NO_RULES}"
+            f"The weights that attnviz computes for {type(network).__name__} differ from the model’s by up "
+            f"to {difference:.1g}. {_NO_RULES}"
         )
 
 
@@ -260,7 +261,7 @@ _NO_RULES = (
 def _difference(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], inputs: Mapping[str, Tensor]
 ) -> float:
-    """Return the largest difference between weights computed from vectors and the model's own."""
+    """Return the largest difference between weights computed from vectors and the model's weights."""
     found = []
     for vectors in (False, True):
         with recording(len(layers), vectors=vectors) as records, torch.inference_mode():
@@ -432,15 +433,15 @@ def outcomes(
 def intervening(
     network: PreTrainedModel, layers: Sequence[AttentionLayer], edits: Sequence[Edits]
 ) -> Iterator[None]:
-    """Apply edits to the forward pass that runs inside, in this thread only.
+    """Apply edits to the forward pass that runs inside this context, in this thread only.
 
     Args:
         edits: the edits of each row of the batch.
 
     Raises:
         InvalidEdit: the model has no such layer or head, or an edit moves weight to a masked key.
-        ModelNotSupported: the model has a custom attention, and an edit does more than
-            ablate; or its forward pass differs from the inspected one.
+        ModelNotSupported: the model has custom attention code, and an edit redirects attention
+            or W_O was not found; or the forward pass differs from the inspected one.
     """
     if not any(edits):
         yield
@@ -480,12 +481,12 @@ def _refuse_redirection(
     for edit in (edit for row_edits in edits for edit in row_edits):
         if isinstance(edit, Edit) and edit.target is not None:
             raise ModelNotSupported(
-                f"{type(network).__name__} has a custom attention: its heads and rows can be "
+                f"{type(network).__name__} has custom attention code: its heads and rows can be "
                 f"ablated, but not redirected as in “{edit}”."
             )
     if any(layer.output_layer is None for layer in layers):
         raise ModelNotSupported(
-            f"{type(network).__name__} has a custom attention, and its W_O was not found. "
+            f"{type(network).__name__} has custom attention code, and its W_O was not found. "
             "Its heads cannot be ablated."
         )
 
@@ -502,6 +503,6 @@ def _allowed(module: nn.Module, mask: Tensor | None, shape: tuple[int, ...]) -> 
     forbids = mask <= torch.finfo(mask.dtype).min
     if mask.shape[1] != 1 or not bool((forbids | (mask == 0)).all()):
         raise ModelNotSupported(
-            f"{type(module).__name__} adds more than a mask to its scores. Its weights would be wrong."
+            f"{type(module).__name__} adds a bias to its scores in the mask. attnviz cannot record it."
         )
     return ~forbids[:, 0].expand(batch, queries, keys)

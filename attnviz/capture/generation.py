@@ -17,7 +17,7 @@ from attnviz.capture.model import Candidate, Prediction, Writing
 from attnviz.models.tokenizer import TextTokenizer
 
 MAX_CANDIDATES = 10
-"""The number of most probable tokens that are returned."""
+"""The number of candidates in a prediction: the most probable tokens."""
 
 
 class Step(NamedTuple):
@@ -76,11 +76,11 @@ def generate(
         writing: the number of tokens, and how each is sampled.
         limit: the maximum length of the model's input.
         source: the encoder's tokens in an encoder–decoder, else None.
-        context: a context for each forward pass. Nothing is then cached, and each pass processes all tokens
-            again: an edit may affect any token.
+        context: a context for each forward pass, to apply edits. Each pass then processes all tokens again,
+            without a cache, because an edit may affect any token.
 
     Yields:
-        The steps, in order; the last may be the token that ends a text.
+        The steps, in order; the last step may be the token that ends a text.
     """
     fixed: dict[str, Any] = {}
     name = "input_ids"
@@ -141,12 +141,12 @@ def sampling_probabilities(
     """Return the sampling probabilities of the next token.
 
     The scores are divided by the temperature, then all but the `top_k` largest are removed, then all but the
-    smallest set with a total probability of `top_p` (Holtzman et al. 2020, section 3.1), as in transformers;
+    smallest set with total probability ≥ `top_p` (Holtzman et al. 2020, section 3.1), as in transformers;
     the remaining probabilities are scaled to sum to 1. Temperature 0 keeps only the most likely token.
 
     Args:
         scores: [vocabulary], the model's scores before the softmax.
-        defaults: its `forbidden` tokens get probability 0, its `first` token 1 at position 1.
+        defaults: its `forbidden` tokens have probability 0, and its `first` token 1 at position 1.
         place: the position of the token, from 0; a decoder's start token has position 0.
 
     Returns:
@@ -207,9 +207,9 @@ def next_predictions(
     """Return the predictions as `next_tokens` does, for any model.
 
     Args:
-        logits: [token, vocabulary], the scores of each token's next token.
+        logits: [token, vocabulary], the scores of the token that follows each token.
         input_ids: the ids of these tokens.
-        readable: returns the readable text of a token id.
+        readable: function that returns the readable text of a token id.
         writing, written, end: as for `next_tokens`.
     """
     ids = input_ids if end is None else [*input_ids, end]

@@ -28,13 +28,13 @@ _UNSUPPORTED_INPUTS = frozenset(
 def model_input(
     text: object, second: str | None, target: str | None, writing: Writing | None, images: Any = ()
 ) -> ModelInput:
-    """Return the ModelInput of one text or its token ids."""
+    """Return the ModelInput for one text or its token ids."""
     if isinstance(text, str):
         listed = images if isinstance(images, Iterable) and not isinstance(images, str | bytes) else [images]
         pictures = tuple(Path(each) if isinstance(each, str) else each for each in listed)
         return ModelInput(text, second, target, writing, images=pictures)
     if images:
-        raise TypeError("images requires a str, not token ids.")
+        raise TypeError("Images require a text as a str, not as token ids.")
     given: Mapping[str, Any] = {"input_ids": text}
     if isinstance(text, Mapping) and "input_ids" in text:  # the output of a transformers tokenizer
         given = text
@@ -71,7 +71,7 @@ def _refuse_unsupported(given: Mapping[str, Any]) -> None:
 
 
 def _row(ids: Any) -> NDArray[np.generic]:
-    """Return a 1-D array; accepts [token] and [1, token]."""
+    """Return the ids as an array, [token] if their shape is [token] or [1, token]."""
     try:
         rows = np.asarray(ids.tolist() if hasattr(ids, "tolist") else ids)
     except ValueError:

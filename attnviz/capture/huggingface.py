@@ -32,7 +32,7 @@ GREEDY = Writing(tokens=40)
 """The generation settings of an encoder–decoder without a target."""
 
 _MAX_CACHED = 32  # inputs with generated tokens, which a trace and its predictions share
-_SAMPLE = 11  # tokens in the sample input for the check of a model
+_SAMPLE = 11  # tokens in the sample input with which a model is inspected
 _SAMPLE_TARGET = 7
 
 _STARTS_WITH_END = {"mbart", "plbart"}
@@ -71,7 +71,7 @@ class HuggingFaceModel(Model):
 
     Args:
         network: a result of `open_network` that no other model uses.
-        original: the caller's model object, if `network` is a second tree of its modules; inspected once.
+        original: the caller's model object with the same weights, if any; its inspection is cached.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly.
@@ -111,7 +111,7 @@ class HuggingFaceModel(Model):
         self._lock = threading.Lock()  # never held during a forward pass
 
     def tokens(self, text: str | ModelInput) -> tuple[Token, ...]:
-        """Return the input tokens of the model, or of its encoder; errors as `TextTokenizer.tokenized`."""
+        """Return the input tokens of the model or its encoder; errors as for `TextTokenizer.tokenized`."""
         given = self._supported(text)
         if given.ids is not None:
             return self.tokenizer.tokens_of_ids(given.ids)[-1]
@@ -121,7 +121,7 @@ class HuggingFaceModel(Model):
         """Trace one forward pass over the text and the generated tokens; see `Model.trace`."""
         given = self._supported(text)
         tokenized = self._tokenized(given, edits, long=given.writing is None)
-        if not self._takes_vectors(tokenized, edits, selection):
+        if not self._stores_vectors(tokenized, edits, selection):
             self._refuse_long(tokenized)
         return self._trace(tokenized, self._blocks(tokenized, edits, selection), edits)
 
@@ -134,7 +134,11 @@ class HuggingFaceModel(Model):
         inputs = [self._tokenized(self._supported(text), long=text.writing is None) for text in texts]
         typed = [any(one.type_ids) and self._has_segment_ids for one in inputs]
         generates = self._paired or any(text.writing is not None for text in texts)
-        if generates or len(set(typed)) > 1 or any(self._takes_vectors(one, (), selection) for one in inputs):
+        if (
+            generates
+            or len(set(typed)) > 1
+            or any(self._stores_vectors(one, (), selection) for one in inputs)
+        ):
             yield from super().traces(texts, selection)
             return
         for one in inputs:
@@ -217,7 +221,7 @@ class HuggingFaceModel(Model):
 
     def _blocks(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> tuple[Block, ...]:
         selection.check(self._sizes(tokenized))
-        vectors = self._takes_vectors(tokenized, edits, selection)
+        vectors = self._stores_vectors(tokenized, edits, selection)
         if vectors and not self._vectors_checked:
             forward.check_vectors(self.network, self.layers, self._sample())
             self._vectors_checked = True
@@ -225,11 +229,11 @@ class HuggingFaceModel(Model):
         return forward.blocks(self.network, self.layers, inputs, *texts, edits, selection, vectors=vectors)
 
     def _sizes(self, tokenized: TokenizedInput) -> list[tuple[int, int, int]]:
-        """Return each layer's number, number of heads and number of query tokens."""
+        """Return each layer's index, number of heads and number of query tokens."""
         lengths = forward.sides(len(tokenized.source), len(tokenized.target or tokenized.source))
         return [(layer.layer, layer.heads, lengths[layer.kind][0]) for layer in self.layers]
 
-    def _takes_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:
+    def _stores_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:
         """Return whether queries and keys are stored instead of weights.
 
         Raises:
@@ -261,7 +265,7 @@ class HuggingFaceModel(Model):
         return self.supported(text, pairs=self.entry.pairs, targets=self._paired, writes=writes, ids=True)
 
     def _tokenized(self, given: ModelInput, edits: Edits = (), *, long: bool = False) -> TokenizedInput:
-        """Return the tokenized input, from a cache of recent ones, so that nothing is generated twice.
+        """Return the tokenized input, from a cache of recent inputs, so that nothing is generated twice.
 
         Args:
             long: allow inputs that are too long for their weights to be stored.
@@ -274,7 +278,7 @@ class HuggingFaceModel(Model):
             self._check_edits(edits, found)
             if all(
                 isinstance(edit, Edit) for edit in edits
-            ):  # replacement vectors may be large, and are not cached
+            ):  # replacement vectors may be large and are not cached
                 with self._lock:
                     self._inputs[key] = found
                     while len(self._inputs) > _MAX_CACHED:
@@ -316,7 +320,7 @@ class HuggingFaceModel(Model):
         if given.target is None:
             tokenized = replace(tokenized, target=(self._start(),), target_text="")
             return self._written(tokenized, given.writing or GREEDY, edits)
-        # The target without its end token, shifted by one: the decoder never reads the end token.
+        # The target, shifted by one, without its end token, which is never an input of the decoder.
         target = self.tokenizer.tokens(given.target, target=True)
         self._check_rows(target)
         end = target[-1].id if target[-1].special else None

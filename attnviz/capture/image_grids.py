@@ -56,7 +56,7 @@ def layout(
         name: the model's name, for messages.
 
     Raises:
-        ModelNotSupported: the family, or a setting of the processor, is unknown.
+        ModelNotSupported: the family, or a setting of the processor, is not supported.
     """
     family = network.config.model_type
     if "image_grid_thw" in inputs:
@@ -94,7 +94,7 @@ def _vision_side(settings: Any, name: str) -> int:
         config.pair(settings.vision_config, attribute, name) for attribute in ("image_size", "patch_size")
     )
     if height // rows != width // columns:
-        raise ModelNotSupported(f"The tiles of {name} do not have as many rows as columns of patches.")
+        raise ModelNotSupported(f"The tiles of {name} are not square, so attnviz cannot locate its patches.")
     return height // rows
 
 
@@ -113,7 +113,7 @@ def _grid(picture: int, view: int, rows: int, columns: int, box: Box) -> list[li
 
 
 def _split(grid: list[list[Patch]], tiles: tuple[int, int]) -> list[list[Patch]]:
-    """Return the patches of each tile, row by row; tiles are also in row order."""
+    """Return the patches of each tile; the tiles, and the patches in each tile, are in row order."""
     height, width = len(grid) // tiles[0], len(grid[0]) // tiles[1]
     return [
         [patch for row in grid[a * height : (a + 1) * height] for patch in row[b * width : (b + 1) * width]]
@@ -147,13 +147,13 @@ def encoder_layout(
     """Return the input tokens of a vision encoder without tiles: special tokens and patches.
 
     Args:
-        settings: its config.
+        settings, images: the encoder's config, and the image processor.
         picture: the image processor's input.
         size: (height, width) of the image processor's output.
         name: the model's name, for messages.
 
     Raises:
-        ModelNotSupported: the family is unknown.
+        ModelNotSupported: the family is not supported.
     """
     if (special := _SPECIAL_TOKENS.get(settings.model_type)) is None:
         raise ModelNotSupported(
@@ -174,7 +174,7 @@ def encoder_layout(
 
 
 def rotated(images: Any, picture: Image.Image) -> Image.Image:
-    """Return the image, rotated as in Donut's processor if it is wide and the canvas tall, or vice versa."""
+    """Return the image; like Donut's processor, rotate a wide image for a tall canvas, and vice versa."""
     if getattr(images, "do_align_long_axis", False):
         canvas_excess = images.size["width"] - images.size["height"]
         excess = picture.width - picture.height
@@ -196,7 +196,7 @@ def _crop_box(images: Any, picture: Image.Image) -> Box:
 
 
 def _canvases(images: Any, pictures: Sequence[Image.Image]) -> list[tuple[int, int]]:
-    """Return InternVL's (rows, columns) of tiles for each image; (0, 0): no tiles."""
+    """Return (rows, columns) of InternVL's tiles for each image; (0, 0) without tiles."""
     if not images.crop_to_patches:
         return [(0, 0)] * len(pictures)
     size = images.size["height"], images.size["width"]
@@ -236,7 +236,7 @@ def _merged(settings: Any, grids: Tensor, family: str) -> Layout:
 
 
 def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
-    """Return LLaVA-OneVision's layout: the image, then its tiles without margins, a token after each row."""
+    """Return LLaVA-OneVision's layout: the image, then tiles without margins; a token ends each row."""
     sizes = inputs["image_sizes"]
     found = Layout([], [])
     for picture, (height, width) in enumerate(sizes.tolist()):
@@ -258,7 +258,7 @@ def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
         found.sequences.extend(
             [*_split(_grid(picture, 0, side, side, WHOLE_IMAGE), (1, 1)), *_split(fine, best)]
         )
-        # The model's own function is applied to the edges of patches instead of their features.
+        # The model's own function is applied to the edges of the patches instead of the patches' features.
         edges = torch.tensor([[patch.box for patch in tile] for tile in found.sequences], dtype=torch.float64)
         newline = torch.full((4,), torch.nan, dtype=torch.float64)
         [packed], _ = network.base_model.pack_image_features(
@@ -280,7 +280,7 @@ def _packed(network: Any, inputs: Mapping[str, Tensor], side: int) -> Layout:
 
 
 def _canvas_box(size: tuple[int, int], canvas: tuple[int, int]) -> Box:
-    """Return the edges of a canvas, relative to the image centred in it.
+    """Return the edges of a canvas, in fractions of the size of the image that is centred in it.
 
     Args:
         size, canvas: (height, width) of the image and of the canvas.

@@ -1,4 +1,4 @@
-"""Find a model's attention layers, and compare their weights with those of transformers."""
+"""Find a model's attention layers, and compare the recorded weights with transformers' own."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
 
 TOLERANCE = 1e-5
-"""The largest difference from transformers' own weights; for most families, they are identical."""
+"""Maximum difference between recorded weights and transformers' own; for most families, it is 0."""
 
 MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
-"""The largest difference between two computations of one tensor, relative to its largest absolute value."""
+"""By dtype, the maximum difference between two computations, relative to the largest absolute value."""
 
 _inspections: WeakKeyDictionary[
     PreTrainedModel, tuple[int, list[tuple[AttentionLayer, str | None, str | None]]]
 ] = WeakKeyDictionary()
-"""For each model object of a caller: a hash of its structure, its layers, and their module names."""
+"""By the caller's model object: a hash of its structure, and its layers with the names of their modules."""
 
-_MAX_QUOTED = 200  # characters of a torch error that a message repeats
+_MAX_QUOTED = 200  # maximum number of characters of a torch error in a message
 
 _RETURNED: Mapping[Kind, tuple[str, ...]] = {
     "encoder": ("encoder_attentions", "attentions"),
@@ -83,8 +83,8 @@ class AttentionLayer:
 def _evaluated_projection(output_layer: nn.Module, sample: Tensor | None) -> Tensor | None:
     """Return W_O, [head · d_head, d_model], of a layer with adapters or with quantized weights.
 
-    W_O is the layer's output for unit vectors. Return None if it does not reproduce the output for a sample:
-    a layer that rounds its input to 8 bits is not linear.
+    W_O is the layer's output for unit vectors, without bias. Return None if W_O does not reproduce the output
+    for a sample: a layer that rounds its input to 8 bits is not linear.
     """
     if sample is None:
         return None
@@ -116,7 +116,7 @@ def inspect_layers(
             cached for this object until its structure changes; the values of its weights may change.
 
     Raises:
-        ModelNotSupported: an attention was not recorded, or softmax(q·k·scale + bias + mask) differs from
+        ModelNotSupported: a layer was not recorded, or softmax(q·k·scale + bias + mask) differs from
             the weights that transformers returns.
     """
     structure = None if original is None else _structure_hash(original)
@@ -131,7 +131,7 @@ def inspect_layers(
             run(network, inputs)
         if not records:
             raise AttentionNotRead(
-                f"{type(network).__name__} has a custom attention, which attnviz cannot read."
+                f"{type(network).__name__} has custom attention code that attnviz does not support."
             )
         expected = _run_transformers(network, inputs)
         others = dict(entry.without_weights)
@@ -195,13 +195,13 @@ def run(network: PreTrainedModel, inputs: Mapping[str, Tensor], *, with_weights:
         raise
     except Exception as error:  # the model's code, or a hook, may raise anything
         raise ModelNotSupported(
-            f"{type(network).__name__} cannot read this: its forward pass raised {type(error).__name__}: "
+            f"The forward pass of {type(network).__name__} raised {type(error).__name__}: "
             f"{str(error).strip()[:_MAX_QUOTED]}"
         ) from error
 
 
 def weights_of(returned: object, kind: Kind) -> Sequence[Tensor]:
-    """Return each layer's weights of one kind from a model's result; empty if it has none."""
+    """Return the weights of one kind of attention, by layer, from a model's output; empty if it has none."""
     return next((found for key in _RETURNED[kind] if (found := getattr(returned, key, None))), ())
 
 
@@ -223,15 +223,15 @@ def compare(record: Record, weights: Tensor, where: str) -> None:
     difference = float((formula - weights).abs().max()) if formula.shape == weights.shape else math.inf
     if not difference <= TOLERANCE:  # also true for NaN
         raise AttentionNotRead(
-            f"The recorded queries and keys do not reproduce the weights of {where}: they differ by up to "
-            f"{difference:.1g}."
+            f"The recorded queries and keys do not reproduce the weights of {where}: the difference is "
+            f"up to {difference:.1g}."
         )
 
 
 def refuse_other_modules(
     network: PreTrainedModel, ran: Sequence[nn.Module], layers: Sequence[AttentionLayer]
 ) -> None:
-    """Raise unless the attention modules that ran are those found by the inspection.
+    """Raise unless the attention modules that ran are the ones that the inspection found.
 
     Raises:
         ModelNotSupported: they differ.
@@ -248,12 +248,12 @@ def kinds_and_layers(
 ) -> tuple[tuple[Kind, int], ...]:
     """Return (kind, layer) of each record of one forward pass, in execution order.
 
-    The kind follows from the module's name; in a model of one stack, from its masks: a stack without
+    The kind follows from the module's name; in a model of one stack, from the masks: a stack without
     attention to later tokens is a decoder. The layer follows from the order among layers with attention
     weights, since one module may serve several layers (ALBERT).
 
     Args:
-        records: of a pass over two tokens or more.
+        records: the records of a pass over two tokens or more.
         others: indices of layers without attention weights.
     """
     names = {id(module): name for name, module in network.named_modules()}
@@ -268,7 +268,7 @@ def kinds_and_layers(
 
 @contextmanager
 def linear_layers(network: PreTrainedModel) -> Iterator[list[tuple[nn.Module, Tensor]]]:
-    """Collect every linear layer that runs inside, with its input.
+    """Collect every linear layer that runs inside this context, with its input.
 
     The network must not be shared between threads yet: calls of all threads are collected.
     """
@@ -298,7 +298,7 @@ def inner_layer(module: nn.Module) -> object:
 def find_output_layer(
     record: Record, calls: Sequence[tuple[nn.Module, Tensor]]
 ) -> tuple[nn.Module, Tensor] | tuple[None, None]:
-    """Return the linear layer with an attention's W_O, and its input.
+    """Return the linear layer with the W_O of an attention layer, and its input.
 
     This layer is recognized by its input, the concatenated head outputs (Vaswani et al. 2017, section 3.2.2),
     without a list of module names. Return (None, None) if no layer has exactly this input, because the model
@@ -308,7 +308,7 @@ def find_output_layer(
     for layer, given in calls:
         if given.shape != concatenated.shape:
             continue
-        # An adapter's layers may use another dtype than the model (LoRA: float32).
+        # An adapter's layers may have a different dtype from the model's (LoRA: float32).
         if torch.allclose(given.float(), concatenated, atol=TOLERANCE, rtol=0):
             return layer, given
     return None, None
@@ -317,7 +317,7 @@ def find_output_layer(
 def _run_transformers(network: PreTrainedModel, inputs: Mapping[str, Tensor]) -> object:
     """Return the result of the model with transformers' own attention."""
     if custom_attention.has(network.config.model_type):
-        return run(network, inputs)  # it was loaded with its own attention
+        return run(network, inputs)  # the network was loaded with transformers' attention
     set_attention(network, "eager")
     try:
         return run(network, inputs, with_weights=True)
@@ -336,7 +336,7 @@ def _compare_all(
         if not len(recorded) == len(returned) == len(numbers):
             raise AttentionNotRead(
                 f"According to its config, {name} has {len(numbers)} layers of {kind} attention, but attnviz "
-                f"recorded {len(recorded)} of them, and transformers returned the weights of {len(returned)}."
+                f"recorded {len(recorded)} layers, and transformers returned the weights of {len(returned)}."
             )
         for number, record, weights in zip(numbers, recorded, returned, strict=True):
             compare(record, weights, f"{name}, {kind} layer {number + 1}")

@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 MAX_MODELS = 8
 """The largest number of cached models; the least recently used one is evicted first.
 
-All models bundled with attnviz fit: a BERT takes 90 MB, a translator less than 1 MB. Fewer are kept if
-their total size exceeds `limits.max_bytes`.
+All models bundled with attnviz fit: a BERT takes 90 MB, a translator less than 1 MB. Fewer models are kept
+if their total size exceeds `limits.max_bytes`.
 """
 
 gate = importing.gate
 """The lock to hold during the first import of torch or transformers; see `importing.gate`."""
 
 OnProgress = Callable[[str, float], None]
-"""Called with the current step of `open_model` and its progress, from 0 to 1."""
+"""Function to call with the current step of `open_model` and the progress, from 0 to 1."""
 
 _IN_MEMORY = " in memory: "  # not possible in an id or a folder name
 
@@ -54,7 +54,7 @@ def _ignore_progress(step: str, done: float) -> None:
 
 
 def load(name: str) -> Model:
-    """Return the model of that name; concurrent calls load it only once.
+    """Return the model with this name; concurrent calls load it only once.
 
     The first call imports torch (and transformers) and takes some seconds. Afterwards, a server should call
     `torch.set_num_threads` with half of the cores, and `gc.collect(); gc.freeze()`.
@@ -78,7 +78,7 @@ def opened(entry: catalogue.Entry) -> Model:
         with gate:
             import torch
 
-            with torch.inference_mode(False):  # weights loaded in that mode are unusable outside of it
+            with torch.inference_mode(False):  # weights loaded in inference mode are unusable outside of it
                 model = in_memory(entry) or _open(entry)
             with _lock:
                 _models[entry.name] = entry, model
@@ -127,11 +127,11 @@ def borrowed(network: Module, tokenizer: Tokenizer | Processor | None = None) ->
 
 
 def load_translator(name: str) -> TranslatorModel:
-    """Return the translator of that name, loaded as by `load`.
+    """Load the translator with this name; see `load`.
 
     Raises:
         UnknownModel: the catalogue has no such name.
-        ModelNotSupported: the model of that name is not a translator.
+        ModelNotSupported: the model with this name is not a translator.
         ModelFilesDamaged: the files are missing or changed.
     """
     if resolve.entry(name).engine != "translator":
@@ -144,7 +144,7 @@ def load_translator(name: str) -> TranslatorModel:
 
 
 def load_storyteller(name: str) -> Storyteller:
-    """Return the storyteller of that name in the catalogue, loaded as by `load`.
+    """Load the storyteller with this name in the catalogue; see `load`.
 
     Raises:
         ModelFilesDamaged: its file is missing or damaged.
@@ -157,7 +157,7 @@ def load_storyteller(name: str) -> Storyteller:
 
 
 def trace(name: str, given: ModelInput, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
-    """Trace one forward pass of the model of that name, with these edits; see `Model.trace`.
+    """Trace one forward pass of the model with this name, with these edits; see `Model.trace`.
 
     Raises:
         AttnvizError: the model, the text or an edit is invalid.
@@ -192,21 +192,21 @@ def _vision_model(name: str) -> VisionModel:
     if not isinstance(model, VisionModel):
         raise ModelNotSupported(
             f"{quoted(name)} is not a vision model. Pass a text: attnviz.trace(text, model), or "
-            "attnviz.trace(text, model, images=[…]) if it reads both."
+            "attnviz.trace(text, model, images=[…]) if the model reads both."
         )
     return model
 
 
 def is_loaded(name: str) -> bool:
-    """Return whether a model of that name is in memory, without loading it or reading a file."""
+    """Return whether a model with this name is in memory, without loading it or reading a file."""
     with _lock:
         return name in _models
 
 
 def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
-    """Return the input tokens of this model, or of its encoder, without loading it.
+    """Return the input tokens of this model, or of its encoder; loads only models with images and text.
 
-    This takes some milliseconds, and does not import torch if the tokenizer is in `tokenizer.json`.
+    For other models, this takes some milliseconds, without importing torch if there is a `tokenizer.json`.
 
     Raises:
         UnknownModel, ModelFilesDamaged, EmptyText, TextTooLong, UnreadableText
@@ -243,7 +243,7 @@ def downloaded(name: str, report: OnProgress = _ignore_progress) -> catalogue.En
 
 
 def in_memory(entry: catalogue.Entry) -> Model | None:
-    """Return the loaded model, or None; also None if its files have changed since."""
+    """Return the loaded model, or None; also None if its files have changed since it was loaded."""
     with _lock:
         loaded, model = _models.get(entry.name, (None, None))
         if model is None or loaded != entry:

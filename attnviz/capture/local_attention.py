@@ -10,13 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-NOTE = "This model computes only the weights in its encoder's sparse pattern; others are shown as masked."
+NOTE = "The encoder computes only the weights in a sparse pattern; all other keys are shown as masked."
 REPEATED = (
-    "In evaluation mode, each of BigBird's random blocks is its first block. The weight of a token in this "
-    "block is the sum over all its occurrences."
+    "In evaluation mode, each random block of BigBird is the first block of the text. The weight of a token "
+    "in this block is the sum over all its occurrences."
 )
 SUMMARIES = (
-    "Rows of its encoder may sum to less than 1: summaries of blocks, not shown here, have weights too."
+    "The shown weights of the encoder may sum to less than 1 per row, because summaries of blocks also have "
+    "weights."
 )
 
 
@@ -88,7 +89,7 @@ def choose_attention_by_length(network: Any) -> None:
 
 
 def _set_attention(base: Any, attention: str) -> None:
-    """Replace the attention modules of a BigBird, and let transformers capture their outputs."""
+    """Replace the attention modules of a BigBird model, and let transformers capture their outputs."""
     if base.attention_type != attention:
         base.set_attention_type(attention)
         base._output_capturing_hooks_installed = False  # noqa: SLF001 - otherwise, it ignores them
@@ -98,7 +99,7 @@ def _from_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:
     """Return BigBird's weights (Zaheer et al. 2020) without padding.
 
     In evaluation mode, its random blocks are all the first block. All queries except global ones therefore
-    attend to each of its keys several times, but the weight is returned once.
+    attend to each key of the first block several times, but its weight is returned once.
     """
     if not is_sparse(config, tokens):
         return weights
@@ -108,13 +109,13 @@ def _from_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:
 
 
 def _global(returned: Any) -> Sequence[Tensor] | None:
-    """Return the weights of global tokens, the first ones of a text, [batch, head, key, query]."""
+    """Return the weights of global tokens, the first tokens of a text, [batch, head, key, query]."""
     names = ("encoder_global_attentions", "global_attentions")
     return next((found for name in names if (found := getattr(returned, name, None))), None)
 
 
 def _from_windows(weights: Tensor, global_weights: Tensor | None) -> Tensor:
-    """Return Longformer's and LED's weights; each row has global keys first, then its window's keys."""
+    """Return Longformer's and LED's weights, from rows with the global keys and then the window's keys."""
     batch, heads, tokens, _ = weights.shape
     first = 0 if global_weights is None else global_weights.shape[-1]
     window = weights[..., first:]

@@ -64,13 +64,13 @@ MAX_VARIANTS = 64
 """The largest number of variants per batch; larger batches are not faster."""
 
 OcclusionMethod = Literal["mask vector", "mean vector", "deleted"]
-"""How a token is removed: its embedding is replaced with that of the mask token or with the mean of all
-embeddings, or it is deleted from the sequence."""
+"""How a token is removed: its embedding is replaced with the mask token's embedding or with the mean
+of all embeddings, or it is deleted from the sequence."""
 
 OCCLUSION_METHODS: tuple[OcclusionMethod, ...] = get_args(OcclusionMethod)
 """All occlusion methods."""
 
-_MAX_QUOTED = 30  # maximum characters of an invalid number in its error message
+_MAX_QUOTED = 30  # maximum number of characters of an invalid number in a message
 _VECTORS = 12  # vectors of d_model elements that a layer, with its feed-forward network, needs per token
 _MATRICES = 4  # [query, key] matrices per head: scores, masked scores, weights, and edited weights
 
@@ -251,7 +251,7 @@ def variant_elements(tokens: int, heads: int, d_model: int, vocabulary: int = 0)
 class Model(ABC):
     """A loaded model, safe to share among threads.
 
-    A plain text means `ModelInput(text)`. Every method raises ModelNotSupported for an input that the model
+    A plain text becomes `ModelInput(text)`. Every method raises ModelNotSupported for an input that the model
     does not support (a second sentence, a target, generation), and another AttnvizError for an invalid text.
 
     Attributes:
@@ -283,7 +283,7 @@ class Model(ABC):
 
     @abstractmethod
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
-        """Trace one forward pass, after any generation.
+        """Trace one forward pass, after generating tokens if requested.
 
         Args:
             text: the input; tokens are generated with the same edits.
@@ -348,12 +348,12 @@ class Model(ABC):
         """Return the input, if the model supports it.
 
         Raises:
-            ModelNotSupported: the input needs something that the model does not support.
+            ModelNotSupported: a part of the input is not supported.
         """
         given = as_model_input(text)
         for value, is_supported, problem in (
-            (given.second, pairs, "reads one text, not two sentences together. Omit the second one."),
-            (given.target, targets, "has no decoder to read a target. Omit the target."),
+            (given.second, pairs, "reads one text, not two sentences together. Omit the second sentence."),
+            (given.target, targets, "has no decoder for a target. Omit the target."),
             (given.writing, writes, "cannot generate text. Trace it without generation."),
             (given.ids, ids, "reads a text, not token ids. Pass the text."),
             (given.images or None, images, "does not read images together with a text. Omit the images."),
@@ -381,7 +381,7 @@ class Model(ABC):
             ModelNotSupported: a position is given.
         """
         if position is not None:
-            raise ModelNotSupported(f"{quoted(self.name)} does not predict tokens. Request only its vectors.")
+            raise ModelNotSupported(f"{quoted(self.name)} does not predict tokens. Omit the position.")
 
 
 def _with_type(found: object) -> str:

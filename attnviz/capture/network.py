@@ -39,7 +39,7 @@ from attnviz.models.limits import BYTES_PER_PARAMETER, DType
 _PAIRED: Mapping[str, str] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
 _NEXT: Mapping[str, str] = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 _MASKED: Mapping[str, str] = MODEL_FOR_MASKED_LM_MAPPING_NAMES
-_MAX_QUOTED = 200  # characters of a transformers error that a message repeats
+_MAX_QUOTED = 200  # maximum number of characters of a transformers error in a message
 # The pooling layer after an encoder: many files omit it, and no attention depends on it.
 _UNUSED = ("pooler.", "encoder.pooler.")
 
@@ -55,11 +55,11 @@ def open_network(
     """Load the model in a folder, with its language-model head if it has one.
 
     Args:
-        name: its name in messages, which do not reveal its folder; None: the folder's name.
-        weights_alone: load it only to return its weights, not to record it.
+        name: the model's name in messages, which do not contain its path; None: the folder's name.
+        weights_alone: load the model only for the weights that it returns, not for recording.
 
     Raises:
-        AttentionNotRead: it cannot be recorded.
+        AttentionNotRead: its attention cannot be recorded.
         ModelNotSupported: attnviz or transformers does not support it, or it cannot be moved to the device.
         ModelFilesDamaged: a file is missing or damaged, or lacks weights.
     """
@@ -89,10 +89,7 @@ def open_network(
         custom_attention.install_recorders(network)
     try:
         network.to(device)  # type: ignore[arg-type]  # accepts a device's name too
-    except (
-        RuntimeError,
-        AssertionError,
-    ) as error:  # torch was built without this device, or there is too little memory
+    except (RuntimeError, AssertionError) as error:  # no such device in torch's build, or too little memory
         raise ModelNotSupported(
             f"{quoted(name)} cannot be moved to {device}: {_first_line(error, folder)} Omit {device} to run "
             "it on the CPU."
@@ -122,7 +119,7 @@ def refuse_rounding(family: str, name: str, dtype: str) -> None:
     """
     if custom_attention.has(family) and dtype != "float32":
         raise ModelNotSupported(
-            f"{quoted(name)} has a custom attention and can be traced only in float32, not "
+            f"{quoted(name)} has custom attention code and can be traced only in float32, not "
             f"in {dtype}: omit {dtype}, or call model.float()."
         )
     if dtype not in BYTES_PER_PARAMETER:
@@ -184,7 +181,7 @@ def _load(
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Disable progress bars and reports, which would clutter a server's log."""
+    """Disable transformers' progress bars and reports, which would clutter a server's log."""
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # untyped in transformers
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # untyped in transformers
@@ -207,14 +204,13 @@ def translated_errors(folder: Path, name: str) -> Iterator[None]:
             "them again."
         ) from error
     except KeyError as error:
-        if error.args != (
-            IMPLEMENTATION,
-        ):  # otherwise, the family looked up our name among its attention classes
+        # If our implementation is the missing key, the family has its own attention classes.
+        if error.args != (IMPLEMENTATION,):
             raise ModelNotSupported(
                 f"transformers cannot build the model {quoted(name)}: {error} is missing."
             ) from error
         raise AttentionNotRead(
-            f"{quoted(name)} has a custom attention, which attnviz cannot read."
+            f"{quoted(name)} has custom attention code that attnviz does not support."
         ) from error
     except Exception as error:  # model classes raise different errors
         raise ModelNotSupported(
@@ -223,7 +219,7 @@ def translated_errors(folder: Path, name: str) -> Iterator[None]:
 
 
 def _first_line(error: Exception, folder: Path) -> str:
-    """Return an error's message, short enough for a page, without the folder's path."""
+    """Return the first line of an error's message, shortened, without the folder's path."""
     message = str(error).replace(str(folder), "its folder").strip()
     line = next(iter(message.splitlines()), type(error).__name__)
     return line[:_MAX_QUOTED].rstrip(" .:") + "."

@@ -34,11 +34,11 @@ ENCODER_NOT_SHOWN = (
 
 
 class PictureReader(VisionLanguageModel):
-    """A loaded model with an encoder of one image and a decoder that describes or transcribes it.
+    """A loaded model with an encoder for one image and a decoder that describes or transcribes the image.
 
     The text is the decoder's input: a transcript, the prompt of a task, or the start of a caption. If it is
-    empty, the model generates it. Blocks of the decoder have the kinds "decoder" and "cross", those of the
-    encoder the kind "vision".
+    empty, the model generates it. Blocks of the decoder have the kinds "decoder" and "cross"; blocks of
+    the encoder have the kind "vision".
     """
 
     _weights_on_request = True  # TrOCR's modules return weights only on request
@@ -59,7 +59,7 @@ class PictureReader(VisionLanguageModel):
                 module.register_forward_hook(recording_hook(reader), with_kwargs=True)
 
     def _start_id(self, settings: Any) -> int:
-        """Return the decoder's start token."""
+        """Return the id of the decoder's start token."""
         if not self._paired:
             return int(settings.text_config.bos_token_id)
         for each in (self.network.generation_config, settings, settings.decoder):
@@ -186,7 +186,7 @@ def _trocr(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 
 
 def _blip_text(module: Any, inputs: Arguments, weights: Tensor) -> Record:
-    """BLIP's decoder: like TrOCR's (Li et al. 2022)."""
+    """BLIP's decoder: computed like TrOCR's (Li et al. 2022)."""
     projections, source = (module.query, module.key, module.value), inputs.get("encoder_hidden_states")
     mask = inputs.get("attention_mask" if source is None else "encoder_attention_mask")
     heads, scale = module.num_attention_heads, module.attention_head_size**-0.5
@@ -203,7 +203,7 @@ def _text_record(
     scale: float,
     weights: Tensor,
 ) -> Record:
-    """Return the record of a cross-attention to `source`, or of a self-attention if it is None."""
+    """Return the record of cross-attention to `source`, or of self-attention if it is None."""
     states = inputs["hidden_states"]
     sides = states, *(states if source is None else source,) * 2
     query, key, value = (

@@ -44,7 +44,7 @@ _decoding_lock = threading.Lock()  # one image at a time, to limit memory
 
 Picture = Image.Image | Path | bytes
 
-# Image processors, by the prefixes of their class names; they differ in their defaults.
+# Image processors, by the prefixes of their class names; their default settings differ.
 _PROCESSORS: Mapping[str, type[Any]] = {
     "Bit": BitImageProcessorPil,
     "Blip": BlipImageProcessorPil,
@@ -73,11 +73,11 @@ class VisionModel(Model):
 
     Args:
         network: a result of `open_network` that no other model uses.
-        original: the caller's model object, if `network` is a second tree of its modules; inspected once.
+        original: the caller's model object with the same weights, if any; its inspection is cached.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly, or the processor returns images
-            of another size.
+            of the wrong size.
     """
 
     def __init__(
@@ -115,7 +115,9 @@ class VisionModel(Model):
             ModelNotSupported: always.
         """
         self.supported(text)
-        raise ModelNotSupported(f"{quoted(self.name)} reads images, not text. Give it an image.")
+        raise ModelNotSupported(
+            f"{quoted(self.name)} reads images, not text. Pass an image: attnviz.look(picture, model)."
+        )
 
     def outcomes(
         self,
@@ -127,7 +129,7 @@ class VisionModel(Model):
         self.trace(text)
 
     def words(self, ids: Sequence[int]) -> tuple[str, ...]:
-        """Return no words: the tokens are patches."""
+        """Return an empty text for each id: the tokens are patches."""
         return tuple("" for _ in ids)
 
     def look(self, picture: Picture, name: str) -> Trace:
@@ -168,7 +170,7 @@ class VisionModel(Model):
         return {"pixel_values": pixels.to(self.network.device, self.network.dtype)}
 
     def _prepared(self, picture: Image.Image, **changed: bool) -> Tensor:
-        """Return the processor's output, [1, colour, row, column], with some of its settings changed."""
+        """Return the processor's output, [1, colour, row, column], with the changed settings."""
         pixels: Tensor = self._processor(picture, return_tensors="pt", **changed)["pixel_values"]
         return pixels
 

@@ -20,7 +20,7 @@ from attnviz.interventions.changes import attend_with_edits
 IMPLEMENTATION = "attnviz"
 """The `attn_implementation` of a model that is recorded."""
 
-# Arguments that `eager` also ignores: the mask contains them, or they are for other kernels.
+# Arguments that `eager` also ignores: the mask includes their effect, or they are for other kernels.
 _IGNORED_ARGUMENTS = {
     *("deterministic", "is_causal", "sliding_window", "position_ids", "use_cache", "return_dict"),
     *("output_attentions", "output_hidden_states", "output_router_logits", "logits_to_keep"),
@@ -116,13 +116,13 @@ class Record(NamedTuple):
 
 
 def per_head(groups: Tensor, heads: int) -> Tensor:
-    """Repeat keys or values, [batch, group, token, d_head], to one per head."""
+    """Repeat keys or values, [batch, group, token, d_head], for each head of a group."""
     repeats = heads // groups.shape[1]  # grouped-query attention: several heads share one key
     return groups.repeat_interleave(repeats, dim=1) if repeats > 1 else groups
 
 
 class StopForward(Exception):
-    """Raised to end the forward pass after the last attention to record."""
+    """Raised to end the forward pass after the last attention module to record."""
 
 
 @dataclass
@@ -154,11 +154,11 @@ def _all(_: int, record: Record) -> Record:
 def recording(
     end: int | None = None, trim: Callable[[int, Record], Record] = _all, *, vectors: bool = False
 ) -> Iterator[list[Record]]:
-    """Collect one record per attention module that runs inside, in order, in this thread only.
+    """Collect one record per attention module that runs inside this context, in order, in this thread only.
 
     Args:
         end: stop the forward pass after this many modules: later computations (for instance, the
-        probabilities of all tokens) do not change the weights. None: do not stop it.
+            probabilities of all tokens) do not change the weights. None: do not stop it.
         trim: trims a record before it is stored, given the module's number in the pass.
         vectors: let the model use PyTorch's fast attention, and record rules instead of masks and biases.
     """
@@ -213,7 +213,7 @@ def add_record(record: Record) -> None:
     if (current := _recording.get()) is None:
         return
     device = record.query.device.type
-    if torch.is_autocast_enabled(device):  # enabled by the model itself, for instance by Accelerate
+    if torch.is_autocast_enabled(device):  # enabled inside the forward pass, for instance by Accelerate
         record = record._replace(autocast=torch.get_autocast_dtype(device))
     current.records.append(current.trim(len(current.records), record))
     if len(current.records) == current.end:
@@ -232,7 +232,7 @@ def attend(
     """Compute softmax(QKᵀ · scale + bias + mask), operation by operation as transformers' `eager` does.
 
     For bfloat16 and float16, the softmax is computed in float32 and rounded, as in Llama and most other
-    models; with sinks it is not, as in GPT-OSS.
+    models; with sinks, it is computed in the model's dtype, as in GPT-OSS.
 
     Args:
         query: [batch, head, query, d_head].
@@ -300,7 +300,7 @@ def _check_unknown_arguments(
     )
     if unknown:
         raise AttentionNotRead(
-            f"{name} changes its scores with {', '.join(unknown)}, which attnviz does not compute."
+            f"{name} changes its scores with {', '.join(unknown)}, which attnviz does not support."
         )
     if dropout:
         raise ModelNotSupported(
@@ -308,7 +308,7 @@ def _check_unknown_arguments(
         )
     if query.dtype not in _SUPPORTED_DTYPES:
         raise ModelNotSupported(
-            f"{name} computes in {query.dtype}; attnviz does not support it. Load the model in float32."
+            f"{name} computes in {query.dtype}, which attnviz does not support. Load the model in float32."
         )
 
 

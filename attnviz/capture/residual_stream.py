@@ -1,4 +1,4 @@
-"""A token's residual stream in any model, and the decomposition of its output into contributions."""
+"""A token's residual stream in any model, and the decomposition of the token's output."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from attnviz.transformer.decoder_only import DecoderOnly
 from attnviz.transformer.encoder_decoder import EncoderDecoder
 
 TOLERANCE = 1e-5
-"""The largest reconstruction error, relative to the largest absolute value of the original (at least 1)."""
+"""Maximum reconstruction error of a vector, relative to its largest absolute value (at least 1)."""
 
-_MAX_RESIDUAL = 1e-4  # the same for an output, which is a sum of many contributions
+_MAX_RESIDUAL = 1e-4  # maximum relative error of an output, which is a sum of many contributions
 _NO_LOGITS = (
     "There are no logits to decompose: this stack has none, or the model computes them with several "
     "matrices. Its output can be decomposed instead."
@@ -48,8 +48,8 @@ class Decomposition:
 
     Attributes:
         tokens: the tokens of the stack's input.
-        place: the token, from 0.
-        output: [d_model], the model's own output, after the last layer and its norm.
+        place: the token's position, from 0.
+        output: [d_model], the model's own output, after the last layer and the final norm.
         parts: see `analysis.decomposition.Part`.
         residual: the largest absolute difference between the sum of all parts and the output.
     """
@@ -69,7 +69,7 @@ class Decomposition:
 
         Raises:
             AttnvizError: there is no such row.
-            ModelNotSupported: the model has no logits here, or they are not linear in the output.
+            ModelNotSupported: the stack has no logits, or they are not linear in the output.
         """
         if self._unembedding is None:
             raise ModelNotSupported(_NO_LOGITS)
@@ -78,12 +78,12 @@ class Decomposition:
 
 @dataclass(frozen=True, eq=False)
 class LogitLens:
-    """A token's logits when its vector is unembedded after each layer (logit lens).
+    """The logits of a token's vector after each layer (logit lens).
 
     Attributes:
         tokens, place: as in `Decomposition`.
         logits: [layer + 1, vocabulary], after the embeddings, the first layer, …, and the last layer (the
-            model's own). The model's final norm, if any, is applied before each unembedding.
+            model's logits). The model's final norm, if any, is applied before each unembedding.
     """
 
     tokens: tuple[Token, ...]
@@ -92,12 +92,12 @@ class LogitLens:
 
 
 def logit_lens(model: Model, text: str | ModelInput, place: int | str, kind: Kind | None = None) -> LogitLens:
-    """Unembed a token's vector after each layer with the model's last norm and matrix (Nostalgebraist 2020).
+    """Unembed a token's vector after each layer, with the model's own unembedding (Nostalgebraist 2020).
 
     Arguments and errors as for `decomposition`.
 
     Raises:
-        ModelNotSupported: also if the model has no logits here, or computes them with several matrices.
+        ModelNotSupported: also if the stack has no logits, or the model computes them with several matrices.
     """
     recorded = _recorded(model, text, kind)
     tokens = recorded.blocks[0].query_tokens
@@ -119,7 +119,7 @@ def decomposition(
 
     Args:
         text: the model's input.
-        place: the token, from 0, or its text if it occurs once.
+        place: the token's position, from 0, or its text if it occurs once.
         kind: "encoder" or "decoder", the stack of the output; None: the decoder, if there is one.
 
     Raises:
@@ -132,15 +132,16 @@ def decomposition(
     numbers = width * sum(block.weights[:, 0].size for block in recorded.blocks)
     if numbers > MAX_ELEMENTS:
         raise AttnvizError(
-            f"The decomposition has {numbers:,} elements; the limit is {MAX_ELEMENTS:,}. Shorten the text."
+            f"The decomposition would have {numbers:,} elements; the limit is {MAX_ELEMENTS:,}. "
+            "Shorten the text."
         )
     parts, output = decompose(recorded.stream(place), place), owned(recorded.output[place])
     total = np.sum([part.vectors.reshape(-1, width).sum(axis=0) for part in parts], axis=0)
     residual = float(np.abs(total - output).max())
     if not residual <= _MAX_RESIDUAL * max(1.0, float(np.abs(output).max())):
         raise ModelNotSupported(
-            f"The contributions in {quoted(model.name)} do not add up to its output: they differ by "
-            f"{residual:.1g}. {_NOT_EXACT}"
+            f"The contributions in {quoted(model.name)} do not add up to its output: the error is up "
+            f"to {residual:.1g}. {_NOT_EXACT}"
         )
     return Decomposition(tokens, place, output, parts, residual, _unembedding(recorded))
 
@@ -151,7 +152,7 @@ def residual_stream(model: Model, text: str | ModelInput, place: int, kind: Kind
 
 
 class _Call(NamedTuple):
-    """A call of a linear layer or norm, with input and output [token, width]; no module: the final output."""
+    """A call of a linear layer or norm, with tensors [token, width]; the final output has no module."""
 
     module: Any
     given: Tensor
@@ -182,7 +183,7 @@ class _Recorded(NamedTuple):
 
     Attributes:
         name: the model's name.
-        blocks: the stack's attentions, in execution order.
+        blocks: the stack's attention blocks, in execution order.
         calls: its linear layers and norms, in execution order.
         output: [token, d_model], the stack's output.
         network: the network that ran.
@@ -199,8 +200,8 @@ class _Recorded(NamedTuple):
     def stream(self, place: int) -> ResidualStream:
         """Reconstruct one token's residual stream from the inputs and outputs of the calls.
 
-        The input of a norm is the output of the previous norm, or its input (in pre-norm models),
-        plus the outputs of linear layers in between.
+        The input of a norm is the output of the previous norm, or that norm's input (in pre-norm
+        models), plus the outputs of linear layers in between.
         """
         shape = self.output.shape
         calls = [call for call in self.calls if shape in (call.given.shape, call.returned.shape)]
@@ -228,7 +229,7 @@ class _Recorded(NamedTuple):
         return ResidualStream(owned(start[place]), steps)
 
     def after_each_layer(self, stream: ResidualStream) -> list[Tensor]:
-        """Return a token's vector after the embeddings and each layer but the last, ready for unembedding."""
+        """Return a token's vectors after the embeddings and each layer but the last, with the final norm."""
         added = next(at for at, step in enumerate(stream.steps) if isinstance(step, Addition))
         only_at_the_end = sum(isinstance(step, FrozenNorm) for step in stream.steps[added:]) == 1
         found, vector = [], stream.embeddings
@@ -247,7 +248,7 @@ class _Recorded(NamedTuple):
     def _explain(
         self, given: Tensor, values: Sequence[tuple[Tensor, _Call | None]], linears: Sequence[_Call]
     ) -> tuple[_Call | None, Sequence[_Call]]:
-        """Return the norm and the linear layers that explain a vector: their outputs add up to it.
+        """Return the norm (or None) and the linear layers with outputs that add up to a vector.
 
         There are two linear layers if attention and feed-forward network are parallel (GPT-J).
         """
@@ -276,8 +277,8 @@ class _Recorded(NamedTuple):
 
     def _refusal(self) -> ModelNotSupported:
         return ModelNotSupported(
-            f"{quoted(self.name)} applies operations to a token’s vector other than norms and adding the "
-            f"outputs of attention and feed-forward networks. {_NOT_EXACT}"
+            f"{quoted(self.name)} changes a token’s vector by operations other than norms and the addition "
+            f"of attention and feed-forward outputs. {_NOT_EXACT}"
         )
 
 
@@ -292,7 +293,7 @@ def _recorded(model: Model, text: str | ModelInput, kind: Kind | None) -> _Recor
     trace, outcomes = model.trace(text), model.outcomes(text, [()])
     kind = kind or ("decoder" if any(block.kind == "decoder" for block in trace.blocks) else "encoder")
     if kind == "cross":
-        raise AttnvizError("Cross-attention contributes to the decoder’s output. Decompose the decoder.")
+        raise AttnvizError('Cross-attention contributes to the decoder’s output. Use kind="decoder".')
     blocks = trace.of_kind(kind)
     if kind == "decoder":
         blocks = tuple(block for block in trace.blocks if block.kind != "encoder")  # in execution order
@@ -338,7 +339,7 @@ def _stack_copy(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Calla
     if isinstance(model, StorytellerModel):
         network = copy_with_shared_tensors(model.storyteller.model)
         return network, network, lambda: network(ids["decoder"])
-    raise ModelNotSupported("This model does not read text.")
+    raise ModelNotSupported("This model does not read text. Use a text model.")
 
 
 def _unembedding(recorded: _Recorded) -> _Unembedding | None:
@@ -361,10 +362,8 @@ def _unembedding(recorded: _Recorded) -> _Unembedding | None:
     if weight.shape != (logits.shape[-1], output.shape[-1]):
         return None
     bias = torch.zeros(len(weight))
-    for added in (
-        getattr(last, "bias", None),
-        getattr(network, "final_logits_bias", None),
-    ):  # BART has the second
+    # BART has a separate bias.
+    for added in (getattr(last, "bias", None), getattr(network, "final_logits_bias", None)):
         bias = bias if added is None else bias + added.detach().flatten()
     plain = output @ weight.T
     scale = ((logits - bias) * plain).sum() / plain.square().sum()  # 1, or T5's 1 / √d_model

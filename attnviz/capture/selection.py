@@ -11,13 +11,13 @@ from attnviz.text import joined
 from attnviz.trace import Block, Token, as_int, selected
 
 Store = Literal["auto", "weights", "vectors"]
-"""What is stored for a layer: its weights, its queries and keys, or whichever fits into memory."""
+"""What is stored: weights; queries and keys ("vectors"); or weights if they fit into memory ("auto")."""
 
 Numbers = SupportsIndex | Iterable[SupportsIndex] | None
-"""One index, several, or None for all; from 0."""
+"""One index, from 0, or several; None: all."""
 
 MAX_WEIGHT_BYTES = 10**9
-"""The default limit for weights, in bytes."""
+"""The default maximum size of a trace's weights, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Selection:
         layers: the indices of the layers, for each kind of attention; None: all.
         heads: the indices of the heads in each of these layers; None: all.
         queries: the positions of the query tokens, in each kind of attention; None: all.
-        store: "weights", "vectors", or "auto".
-        max_weight_bytes: the limit for weights, in bytes.
+        store: see `Store`.
+        max_weight_bytes: the maximum size of weights in memory, in bytes.
     """
 
     layers: tuple[int, ...] | None = None
@@ -43,7 +43,7 @@ class Selection:
         return self.layers is None or layer in self.layers
 
     def of(self, blocks: Sequence[Block], model: str) -> tuple[Block, ...]:
-        """Return the selected parts of blocks with all weights.
+        """Return the selected parts of complete blocks.
 
         Args:
             model: the model's name, for messages.

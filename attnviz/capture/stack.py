@@ -31,7 +31,7 @@ from attnviz.transformer.layers import Encoder
 from attnviz.transformer.masks import causal_mask
 
 TOLERANCE = 1e-5
-"""The largest difference from the model's outputs for token ids."""
+"""Maximum difference between the outputs for word embeddings and for token ids."""
 
 
 class StackForward(NamedTuple):
@@ -40,7 +40,7 @@ class StackForward(NamedTuple):
     Attributes:
         output: [sentence, token, d_model], after the last layer.
         weights: for each layer [sentence, head, query, key], part of the same autograd graph as the output.
-        logits: [sentence, token, vocabulary], from the language-model head; None without one.
+        logits: [sentence, token, vocabulary], from the language-model head; None without a head.
     """
 
     output: Tensor
@@ -84,7 +84,7 @@ def stack_of(model: Model, text: str | ModelInput) -> Stack:
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: the text is invalid for this model.
         ModelNotSupported: the model does not take word embeddings as input, or its output for them differs
-            from that for the tokens.
+            from its output for the tokens.
     """
     model.need_cpu()
     if as_model_input(text).second is not None:
@@ -190,7 +190,7 @@ def _run_encoder(encoder: Encoder, embedded: Tensor) -> StackForward:
 
 
 def _replacements(tokenizer: TextTokenizer, table: Any) -> dict[OcclusionMethod, Tensor]:
-    """Return the mask token's embedding, if the model has one, and the mean of all word embeddings."""
+    """Return the mask token's embedding, if there is such a token, and the mean of all word embeddings."""
     with torch.no_grad():
         replacements: dict[OcclusionMethod, Tensor] = {
             "mean vector": table(torch.arange(table.num_embeddings)).mean(dim=0)
@@ -204,7 +204,7 @@ def expected(stack: Stack, position: int) -> ExpectedToken | None:
     """Return the prediction at a token: the actual next token, or else the most probable one.
 
     Args:
-        position: the token, from 0.
+        position: the token's position, from 0.
 
     Returns:
         None if there is no prediction: the model has no head, or the token is not masked.

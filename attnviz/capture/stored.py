@@ -1,4 +1,4 @@
-"""Stored traces of the opening sentences, with which the first page needs neither torch nor the model.
+"""Stored traces of the opening sentences, so that the first page needs neither torch nor the model.
 
 `python -m attnviz.capture.stored` creates the files; a test compares them with a fresh trace.
 They omit each head's slice of W_O (`Block.projection` is None), which would take 90 % of the size.

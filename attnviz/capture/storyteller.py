@@ -79,7 +79,7 @@ class StorytellerModel(Model):
         )
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
-        """Return all positions: each token has a next one."""
+        """Return all positions: there is a prediction after each token."""
         return tuple(range(len(self._prepare_input(text).tokens)))
 
     def outcomes(

@@ -38,7 +38,7 @@ class TranslatorModel(Model):
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """Return the outcome of each variant, with the French that the unedited model generates."""
+        """Return the outcome of each variant, with the French words that the unedited model generates."""
         source, following = self._texts(text)
 
         def run(batch: Sequence[Edits]) -> Outcomes:
@@ -56,7 +56,7 @@ class TranslatorModel(Model):
         return Outcomes.of_batches(variants, each, run)
 
     def prediction_positions(self, text: str | ModelInput) -> tuple[int, ...]:
-        """Return the positions of all French words, from 0 ([START]): each has a next word."""
+        """Return the positions of [START] and all French words, from 0: there is a prediction after each."""
         _, following = self._texts(text)
         return tuple(range(len(following) + 1))
 
@@ -65,7 +65,7 @@ class TranslatorModel(Model):
         return tuple(FRENCH.word(number) for number in ids)
 
     def trace(self, text: str | ModelInput, *, edits: Edits = (), selection: Selection = EVERYTHING) -> Trace:
-        """Trace one pass over an English sentence and its given or generated French; see `Model.trace`."""
+        """Trace one pass over an English sentence and a given or generated translation; see `Model.trace`."""
         given = self._supported(text)
         source, target = self.tokens(given), given.target
         if target is None:

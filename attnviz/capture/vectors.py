@@ -79,7 +79,7 @@ class MaskRule:
         return None if padding is None or bool(padding.all()) else padding
 
     def rows(self, queries: Sequence[int]) -> Tensor:
-        """Return bool [query, key], True where these queries may attend."""
+        """Return bool [query, key], True where one of these queries may attend to a key."""
         parts = []
         for start, length in _runs(queries):
             place = {"q_length": length, "q_offset": self.arguments["q_offset"] + start}
@@ -111,7 +111,7 @@ class KeyBias:
     """A bias per head that depends only on the key's position: ALiBi in a decoder (Press et al. 2022).
 
     Attributes:
-        line: [head, key].
+        line: [head, key], the bias.
     """
 
     line: Tensor
@@ -130,7 +130,7 @@ class DistanceBias:
     """A bias per head that depends on the distance from query to key: T5 (Raffel et al. 2020).
 
     Attributes:
-        line: [head, distance], for distances from −(queries − 1) to keys − 1.
+        line: [head, distance], the bias for distances from −(queries − 1) to keys − 1.
         queries: the number of queries.
     """
 
@@ -195,9 +195,9 @@ Attend = Callable[..., Tensor]
 
 @dataclass(frozen=True, eq=False)
 class VectorWeights:
-    """A layer's weights, [head, query, key], computed on demand in rows as the model's `eager` does.
+    """A layer's weights, [head, query, key], computed in rows on demand, as by the model's `eager` attention.
 
-    Up to rounding, they equal the weights that the model used: it ran with another kernel.
+    Rounding can differ from the weights that the model used, because it ran with another kernel.
 
     Attributes:
         query: [head, query, d_head], in the model's dtype and on its device.
@@ -222,7 +222,7 @@ class VectorWeights:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return [head, query, key]."""
+        """[head, query, key]."""
         return (*self.query.shape[:2], self.key.shape[1])
 
     def rows(self, head: int, queries: Sequence[int]) -> Floats:
@@ -310,8 +310,8 @@ def check_size(limit: int, shape: tuple[int, ...], item_bytes: int) -> None:
     if (needed := int(np.prod(shape, dtype=np.int64)) * item_bytes) > limit:
         sizes = " × ".join(f"{size:,}" for size in shape)
         raise InvalidTrace(
-            f"{sizes} numbers would take {needed / 1e9:,.2f} GB, more than max_weight_bytes, "
-            f"{limit / 1e9:,.2f} GB. Read rows with block.row(head, query), block.top(head, k) "
+            f"{sizes} numbers would take {needed / 1e9:,.2f} GB, more than max_weight_bytes "
+            f"({limit / 1e9:,.2f} GB). Read rows with block.row(head, query), block.top(head, k) "
             "or block.pooled(head, size); select heads= and queries=; or set a larger max_weight_bytes."
         )
 
@@ -334,10 +334,10 @@ def fast_attention(
     sinks: Tensor | None,
     attend: Attend,
 ) -> Tensor:
-    """Return the head outputs, [1, head, query, d_head], by PyTorch's fast kernels, without storing weights.
+    """Return the head outputs, [1, head, query, d_head], from PyTorch's fast kernels; store no weights.
 
-    Unless the mask is simply causal, queries are processed in tiles, each with the keys that they may
-    attend to. Caps and sinks, which the kernels do not support, are computed as in `eager`.
+    With a bias or a mask that is not causal, queries are processed in tiles, each with the keys that they
+    may attend to. Caps and sinks, which the kernels do not support, are computed as in `eager`.
 
     Args:
         query, key, value: [1, head or group of heads, token, d_head].
@@ -393,7 +393,7 @@ def install_bias_rules(network: nn.Module, uses_rules: Callable[[], bool]) -> No
 
 
 def _t5_with_rule(module: Any, uses_rules: Callable[[], bool]) -> Callable[..., Tensor | DistanceBias]:
-    compute, module_ref = type(module).compute_bias, weakref.ref(module)  # no cycle, as in `custom_attention`
+    compute, module_ref = type(module).compute_bias, weakref.ref(module)  # weak: see `custom_attention`
 
     def compute_bias(*lengths: int, **named: Any) -> Tensor | DistanceBias:
         if not uses_rules():

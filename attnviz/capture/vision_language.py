@@ -59,7 +59,7 @@ from attnviz.models.tokenizer import TextTokenizer, empty_text_error
 from attnviz.trace import Block, Floats, Kind, Patch, Token, Trace
 
 SHOWN_SIDE = 512
-"""The largest side, in pixels, of the images in a trace."""
+"""Maximum width and height, in pixels, of the images in a trace."""
 
 _FAMILIES_WITHOUT_RULES = frozenset({"paligemma"})
 """Families that pass a ready-made mask, not a rule, to their decoder."""
@@ -148,12 +148,12 @@ class PreparedInput:
 class VisionLanguageModel(Model):
     """A loaded vision-language model, safe to share among threads.
 
-    Blocks of the text decoder have the kind "decoder", those of the vision encoder the kind "vision".
+    Blocks of the text decoder have the kind "decoder"; blocks of the vision encoder have the kind "vision".
 
     Args:
         network: a result of `open_network` that no other model uses.
         processor: the model's transformers processor.
-        tokenizer: the tokenizer of its text.
+        tokenizer: the model's text tokenizer.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly.
@@ -161,7 +161,7 @@ class VisionLanguageModel(Model):
 
     _text_input = "input_ids"
     _weights_on_request = False
-    """Whether its modules return weights only on request."""
+    """Whether the model's modules return weights only on request."""
 
     def __init__(
         self,
@@ -273,7 +273,7 @@ class VisionLanguageModel(Model):
             RuntimeError,
         ) as error:  # for instance, the numbers of placeholders and images differ
             raise UnreadableText(
-                f"The processor of {quoted(self.name)} cannot read this: {str(error).splitlines()[0]:.200}"
+                f"The processor of {quoted(self.name)} rejects this input: {str(error).splitlines()[0]:.200}"
             ) from error
         if (count := made["input_ids"].shape[1]) > self.entry.token_limit:
             raise TextTooLong(count, self.entry.token_limit, together=False)
@@ -410,7 +410,7 @@ class VisionLanguageModel(Model):
         return found
 
     def _compare(self, records: Mapping[Kind, Sequence[Record]], expected: object) -> None:
-        """Compare the recorded weights of each kind with those that transformers returns with `eager`.
+        """Compare the recorded weights of each kind with the weights that transformers' `eager` returns.
 
         Raises:
             AttentionNotRead: they differ.
@@ -427,7 +427,7 @@ class VisionLanguageModel(Model):
         difference = max(float((one.weights - other).abs().max()) for one, other in pairs)
         if not difference <= TOLERANCE:
             raise AttentionNotRead(
-                f"The weights of {type(self.network).__name__} differ from transformers' own by up to "
+                f"The weights of {type(self.network).__name__} differ from transformers' weights by up to "
                 f"{difference:.1g}."
             )
 
@@ -551,7 +551,7 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
 
 
 def patch_token(patch: Patch, number: int, several: bool) -> Token:
-    """Return a token named "row,column", from 1; with image and view numbers if there are several."""
+    """Return a token named "row,column", from 1; if `several`, after the image number, with "b" for tiles."""
     place = f"{patch.row + 1},{patch.column + 1}"
     prefix = f"{patch.picture + 1}{'b' * patch.view}:" if several else ""
     return Token(f"{prefix}{place}", number, 0, 0, None, special=False, patch=patch)

@@ -96,7 +96,7 @@ class WeightsModel(HuggingFaceModel):
         if edits:
             raise ModelNotSupported(f"{self.weights_alone} Interventions are not supported.")
 
-    def _takes_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
+    def _stores_vectors(self, tokenized: TokenizedInput, edits: Edits, selection: Selection) -> bool:  # noqa: ARG002
         return False
 
     def _inspected(self, original: PreTrainedModel | None) -> tuple[AttentionLayer, ...]:  # noqa: ARG002
@@ -114,7 +114,7 @@ class WeightsModel(HuggingFaceModel):
             has_shapes = [getattr(layer, "shape", ()) for layer in layers] == [shape] * count
             if not (has_shapes and all(((each >= 0) & (each <= 1 + ROUNDING)).all() for each in layers)):
                 found = "valid attention weights either: some are outside [0, 1]"
-                found = found if has_shapes else "its attention weights either"
+                found = found if has_shapes else "the model’s attention weights either"
                 raise ModelNotSupported(f"{self._reason} transformers does not return {found}.")
         return ()  # no layers to intervene on
 

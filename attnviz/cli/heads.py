@@ -91,7 +91,7 @@ def summary(test: HeadTest[Any], scores: Scores, top: int) -> Iterator[str]:
         return
     strategy, baseline = scores.baseline
     mean, (low, high) = scores.mean, scores.interval
-    table = [("HEAD", "SCORE", f"{100 * CONFIDENCE:g} % INTERVAL", "BASELINE", "EXAMPLES")]
+    table = [("HEAD", "SCORE", f"{100 * CONFIDENCE:g} % CI", "BASELINE", "EXAMPLES")]
     for layer, head in scores.ranking[:top]:
         at = layer, head
         numbers = percent(float(mean[at]), 1), _interval(low[at], high[at]), percent(float(baseline[at]), 1)
@@ -121,7 +121,7 @@ def _corpus(text: Path | None, test: HeadTest[Any]) -> Corpus:
 
 
 def _share(ray: int | None, address: str | None) -> Share:
-    """Return a function that distributes the work: `map`, or Ray's.
+    """Return a function that distributes the work: `map`, or a function that uses Ray.
 
     Raises:
         AttnvizError: `--address` is used without `--ray`, or Ray is not installed.

@@ -16,7 +16,7 @@ from attnviz.text import in_bytes
 
 _COLUMNS = (
     *("name", "title", "family", "attention", "encoder_layers", "decoder_layers", "heads", "d_model"),
-    *("d_head", "parameters", "token_limit", "reads_pairs", "sees_pictures", "expects"),
+    *("d_head", "parameters", "token_limit", "reads_pairs", "is_vision_model", "expects"),
 )
 
 

@@ -76,7 +76,7 @@ def print_output(
     Args:
         text_lines: The table and further lines, as text.
         header, rows: The table; an empty cell becomes null.
-        out: File for the table; it is written before anything is printed to a pipe that may be closed.
+        out: File for the table; it is written before anything is printed, because a pipe may be closed.
         notes: Lines of `text_lines` that are not part of the table, such as skipped sentences; with JSON,
             they are printed to standard error.
 
@@ -101,7 +101,7 @@ def as_text(lines: Iterable[str]) -> str:
 
 
 def skipped_lines(skipped: Sequence[SkippedSentence], total: int) -> Iterator[str]:
-    """Yield one line with the number of skipped sentences, and one for each of the first few."""
+    """Yield a line with the number of skipped sentences, and a line for each of the first `MAX_LISTED`."""
     if total:
         yield f"Skipped: {text.plural(total, 'sentence')}."
         yield from (f"  {each.text} {each.reason}" for each in skipped[:MAX_LISTED])

@@ -38,7 +38,7 @@ def ablate(
     dtype: Precision | None = None,
     device: Device | None = None,
 ) -> Ablation:
-    """Ablate each head of a model in turn and measure the change (as Michel et al. 2019, section 3.2).
+    """Ablate each head of a model in turn and measure the change (like Michel et al. 2019, section 3.2).
 
     An ablated head outputs 0 for every token. The change of a token's output is 1 − cos(before, after).
 
@@ -46,7 +46,7 @@ def ablate(
     >>> found = ablate(tired)
     >>> found.distances.cosine_change.shape  # [head, token], the heads in the order of found.ablated
     (72, 15)
-    >>> str(found.ablated[found.distances.cosine_change[:, 9].argmax()])  # without it, “it” changes most
+    >>> str(found.ablated[found.distances.cosine_change[:, 9].argmax()])  # its ablation changes “it” most
     'encoder 6-12'
 
     Args:
@@ -88,7 +88,7 @@ def find(
     dtype: Precision | None = None,
     device: Device | None = None,
 ) -> Neighbours:
-    """Find the tokens of a text at which a head has the most similar vector (Hoover et al. 2020).
+    """Find the tokens with vectors in a head that are most similar to one token's (Hoover et al. 2020).
 
     The search is exact, and its memory use does not depend on the length of the text.
 
@@ -137,8 +137,8 @@ def gradients(
     """Return the gradients of one token's prediction, or of its output, with respect to each token.
 
     In a causal language model, the log-probability of the text's next token is differentiated; after the last
-    token, and at a masked token, that of the most likely token. For other models and tokens, all components
-    of the token's output are differentiated, and the gradients combined as √Σ².
+    token, and at a masked token, the log-probability of the most likely token. For other models and tokens,
+    all elements of the token's output are differentiated, and the gradients are combined as √Σ².
 
     >>> found = gradients("The dog slept.", place=3)
     >>> found.input_gradient.shape, int(found.input_gradient.argmax())  # “slept” depends most on itself
@@ -194,12 +194,12 @@ def occlusion(
         text, model, tokenizer, dtype, device: as for `attnviz.trace`; the text is an encoder–decoder's source
             text.
         place: Position of the token whose output is measured, from 0, or its text if it occurs once.
-        method: "mask vector" and "mean vector" replace the token's embedding with that of the mask token or
-            the mean of all embeddings; "deleted" removes it. None selects the first of these that the model
-            supports.
+        method: "mask vector" and "mean vector" replace the token's embedding with the mask token's embedding
+            or with the mean of all embeddings; "deleted" removes the token. None selects the first of these
+            methods that the model supports.
 
     Returns:
-        float64 [token], 1 − cosine of that output before and after.
+        float64 [token], 1 − cosine between this output before and after the removal of each token.
 
     Raises:
         AttnvizError, TypeError: as for `attnviz.trace`; or there is no such token, or the model does not
@@ -222,7 +222,7 @@ def score_heads(
 
     >>> line = "The [dog] did not cross the [road] as *it* was too {tired > dog | narrow > road}."
     >>> scores = score_heads("pronoun to noun", examples=line)
-    >>> scores.mean.shape, float(scores.mean[3, 1])  # [layer, head]: 4-2 is right in both sentences
+    >>> scores.mean.shape, float(scores.mean[3, 1])  # [layer, head]: head 4-2 is correct in both
     ((6, 12), 1.0)
 
     Args:

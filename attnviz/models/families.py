@@ -30,7 +30,7 @@ REFUSED: Mapping[str, tuple[str, ...]] = {
     "it processes audio": (
         *("whisper", "wav2vec2", "hubert", "wavlm", "speech_to_text", "moonshine", "bark", "musicgen"),
     ),
-    "it has a custom attention, which attnviz does not support": ("xlnet", "prophetnet"),
+    "it has custom attention code that attnviz does not support": ("xlnet", "prophetnet"),
 }
 """The reasons for refusal, each with the families (transformers' `model_type`) that are always refused."""
 

@@ -65,7 +65,7 @@ def test_model_with_only_weights_is_drawn_with_a_note_of_missing_parts(opened: O
     app = visit("explore", model=model, text=PROMPT, stage="scaled")
     [notice] = [info.value for info in app.info if "Weights only" in info.value]
     assert "Only the attention weights that transformers returns are shown" in notice
-    assert "has a custom attention" in notice
+    assert "has custom attention code" in notice
     assert any("This trace has only weights" in info.value for info in app.info)  # instead of the arithmetic
     trace = loading.trace(model, ModelInput(PROMPT))
     assert all(block.weights_alone for block in trace.blocks)
@@ -250,7 +250,7 @@ def test_limit_applies_to_generation_and_remote_visitors(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = open_page("explore", model=opened("gpt2"), text="red dog " * 6, write="2")
-    assert "can have 10 tokens" in app.error[0].value
+    assert "can have at most 10 tokens" in app.error[0].value
     assert app.text_input(key="text").value == "red dog " * 6
     clean(app.text_input(key="text").set_value("red dog").run())
     monkeypatch.setattr(allowed, "_restriction", lambda: False)

@@ -302,7 +302,7 @@ def test_forged_record_is_refused(
 
 def test_missing_record_is_reported(folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "add_record", lambda _: None)
-    assert "a custom attention, which attnviz cannot read" in refusal_of(folder_of("gpt2"))
+    assert "custom attention code that attnviz does not support" in refusal_of(folder_of("gpt2"))
 
 
 @pytest.mark.parametrize("family", ["openai-gpt", "megatron-bert"])
@@ -312,7 +312,7 @@ def test_unsupported_attention_gives_only_weights(folder_of: FolderOf, tmp_path:
     untrained(family, auto, **sizes).save_pretrained(tmp_path)
     for name in ("tokenizer.json", "tokenizer_config.json"):
         shutil.copy(folder_of("bert") / name, tmp_path)
-    with pytest.warns(match="has a custom attention, which attnviz cannot read"):
+    with pytest.warns(match="has custom attention code that attnviz does not support"):
         trace = attnviz.trace(SENTENCE, tmp_path)
     ids = torch.tensor([[token.id for token in trace.tokens]])
     with torch.inference_mode():
@@ -361,7 +361,7 @@ def test_model_that_returns_no_weights_is_refused(
 ) -> None:
     monkeypatch.setattr(catalogue_of_families, "refuse_local", refuse)
     monkeypatch.setattr(weights_alone, "returned_weights", lambda *_: ())
-    with pytest.raises(ModelNotSupported, match="transformers does not return its attention weights either"):
+    with pytest.raises(ModelNotSupported, match="does not return the model’s attention weights either"):
         loading._open(resolve.entry(str(folder_of("bert"))))
 
 
@@ -408,13 +408,13 @@ def test_refusal_names_family_and_reason_before_reading_weights(folder_of: Folde
 # Files
 
 
-def without(*parts: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
+def without_parts(*parts: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
     return lambda weights: {name: each for name, each in weights.items() if not name.startswith(parts)}
 
 
 def test_model_saved_without_its_head_has_no_predictions(folder_of: FolderOf, tmp_path: Path) -> None:
     complete = folder_of("distilbert")
-    bare = save_changed(complete, tmp_path / "bare", without("vocab_"))
+    bare = save_changed(complete, tmp_path / "bare", without_parts("vocab_"))
     assert attnviz.predictions("The [MASK] was tired", complete) != ()
     assert attnviz.predictions("The [MASK] was tired", bare) == ()
     assert np.array_equal(
@@ -479,7 +479,7 @@ def test_legacy_files_are_read(
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (without("transformer.h.1.attn.c_attn"), r"missing.*: h\.1\.attn\.c_attn\.bias and 1 more"),
+        (without_parts("transformer.h.1.attn.c_attn"), r"missing.*: h\.1\.attn\.c_attn\.bias and 1 more"),
         (lambda weights: {**weights, "transformer.wpe.weight": torch.zeros(7, 15)}, "cannot be read"),
     ],
     ids=["missing", "mismatched"],

@@ -1,4 +1,4 @@
-"""The recorder: its recorded arrays, its calls, and the models that it refuses."""
+"""The recorder: recorded arrays, nested recordings, and refused models."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ def test_mask_with_finite_negative_values_is_refused(folder_of: FolderOf) -> Non
         AttentionLayer(record.module, kind, layer, 3, None)
         for record, (kind, layer) in zip(records, kinds_and_layers(network, records), strict=True)
     ]
-    with pytest.raises(ModelNotSupported, match="more than a mask"):
+    with pytest.raises(ModelNotSupported, match="adds a bias to its scores in the mask"):
         blocks(network, places, inputs, TOKENS)
 
 
@@ -70,7 +70,7 @@ def test_model_that_runs_differently_than_when_checked_is_refused(folder_of: Fol
         blocks(network, (), {"input_ids": IDS}, TOKENS)
 
 
-def test_model_that_reads_more_than_the_tokens_is_refused(folder_of: FolderOf) -> None:
+def test_model_with_more_positions_than_tokens_is_refused(folder_of: FolderOf) -> None:
     network: Any = open_network(folder_of("bert"))
     layers = [
         AttentionLayer(layer.attention.self, "encoder", n, 3, None)

@@ -15,15 +15,15 @@ from attnviz.app.server import visitor
 def shared_url() -> str | None:
     """Return the app's base URL for other devices: "http://192.168.0.7:8501".
 
-    None if it is unknown: the visitor's browser uses a loopback address, and the server listens only on this
-    machine, has no network, or runs in a container or behind a proxy.
+    None if it is unknown: the visitor's browser uses a loopback address, and the server listens only on a
+    loopback address, has no network, or runs in a container or behind a proxy.
     """
     page_url = st.context.url
     return _shared_url(page_url, st.get_option("server.address"), visitor.is_local()) if page_url else None
 
 
 def _shared_url(page_url: str, host: str | None, local: bool) -> str | None:
-    """Return the base URL for other devices from the URL of a page.
+    """Return the base URL for other devices from the URL of a page; None if it is unknown.
 
     Args:
         page_url: URL of the page in the browser.
@@ -52,7 +52,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _lan_address() -> str | None:
-    """Return this machine's address in the local network, without sending a packet."""
+    """Return this machine's address in the local network; None without a network. Sends no packet."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # a reserved address (RFC 5737)

@@ -28,7 +28,7 @@ WIDGETS = f"attnviz-{hashlib.sha256(code.bundle('app').encode()).hexdigest()[:16
 class Assets:
     """Middleware that serves scripts and style sheets with gzip.
 
-    Streamlit does not compress them: the first visit loads more than 3 MB, a minute on a slow network.
+    Streamlit sends them uncompressed; a first visit loads more than 3 MB, for a minute on a slow network.
 
     Args:
         app: The application for all other requests.
@@ -64,7 +64,7 @@ def root() -> str:
 
 @lru_cache(maxsize=512)
 def _asset(name: str, gzipped: bool) -> bytes | None:
-    """Return the bytes of a script or a style sheet; None for any other name."""
+    """Return a script or a style sheet, optionally gzipped; None for any other name."""
     if name == WIDGETS:
         content = code.bundle("app").encode()
     else:

@@ -37,7 +37,7 @@ Value = TypeVar("Value")
 
 
 def size_of(value: object) -> int:
-    """Return the size of a value in bytes, without arrays that all traces of a model share."""
+    """Return the size of a value in bytes, excluding arrays that all traces of a model share."""
     visited: set[int] = set()
 
     def size(part: object) -> int:
@@ -77,10 +77,10 @@ def cached(
     A second request for a value that is being computed waits for it. Exceptions are not cached.
 
     Args:
-        spinner: Text shown during the computation. The models among the arguments, and with them torch, are
-            loaded first, so that the function can import modules that need torch.
-        model: Name of a bundled model that is also loaded, or a function of the same arguments that returns
-            the name.
+        spinner: Text shown during the computation; if there is one, the models among the positional arguments
+            are loaded first. This also imports torch, which the function may need.
+        model: Name of another model to load first, or a function that returns the name and has the same
+            arguments as the decorated one.
     """
 
     def models_of(*args: object, **kwargs: object) -> Iterator[Entry]:

@@ -1,4 +1,4 @@
-"""The initial HTML of each page: Streamlit's, with the page's title and a description for link previews."""
+"""Streamlit's index page, with each page's title and a description for link previews."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def routes() -> list[Route]:
 
 
 def _with_title(index: str, title: str) -> str:
-    """Return Streamlit's index page with the title of a page."""
+    """Return Streamlit's index page with this title and a description."""
     name = escape(f"{title} · attnviz")
     metadata = (
         f'<title>{name}</title><meta name="description" content="{escape(_DESCRIPTION)}" />'
         f'<meta property="og:title" content="{name}" />'
         f'<meta property="og:description" content="{escape(_DESCRIPTION)}" />'
     )
-    # Preloading the font would delay the scripts on a slow network; it loads when it is needed.
+    # Preloading the font would delay the scripts on a slow network; the font loads when text needs it.
     without_font = re.sub(r'<link\s+rel="preload"[^>]*as="font"[^>]*>', "", index)
     return re.sub("<title>.*?</title>", metadata, without_font, count=1)
 

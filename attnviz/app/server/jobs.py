@@ -19,10 +19,10 @@ MAX_RUNNING = 2
 """Maximum number of jobs that run concurrently; others are queued."""
 
 MAX_JOBS = 16
-"""Maximum number of stored jobs that are not running."""
+"""Maximum number of stored jobs, unless more jobs are running."""
 
 UNWATCHED_SECONDS = 90.0
-"""Time for which a job continues while no page shows it; browsers update a hidden page once a minute."""
+"""Time for which a job continues when no page shows it; browsers run a hidden tab's timers once a minute."""
 
 _UNEXPECTED = "The computation failed for an unexpected reason. The server’s log has the details."
 
@@ -36,11 +36,11 @@ class JobStopped(Exception):
 class Job(Generic[Found]):
     """One long computation, shared by all pages that show it; its methods are thread-safe.
 
-    It ends early if it is stopped, with the results so far, or if no page has shown it for
-    `UNWATCHED_SECONDS`, without results. `start` then runs it from the beginning.
+    If a visitor stops it, its results so far are kept. If no page has shown it for `UNWATCHED_SECONDS`, it
+    ends without results. In both cases, `start` runs it from the beginning.
 
     Args:
-        steps: Starts the computation.
+        steps: Function that starts the computation and yields its progress.
 
     Attributes:
         latest: Latest progress, with the results so far.
@@ -71,7 +71,7 @@ class Job(Generic[Found]):
 
     @property
     def seconds(self) -> float:
-        """Running time since the last start, including time in the queue."""
+        """Seconds from the last start until the end of the run, or until now; includes time in the queue."""
         return (time.monotonic() if self.running else self._ended) - self._began
 
     def watch(self) -> None:
@@ -126,7 +126,7 @@ class Job(Generic[Found]):
 
 
 class Jobs:
-    """The jobs of one server; equal requests share one job. Keeps `MAX_JOBS` that are not running."""
+    """The jobs of one server; equal requests share one job. Running jobs are never removed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -138,9 +138,9 @@ class Jobs:
         """Return the job with this key; create it if necessary, but do not start it.
 
         Args:
-            key: Identifies the computation and all its arguments; contains the hash of a long text.
-            steps: Starts the computation.
-            replace: Replace a job that is not running.
+            key: Identifies the computation and all its arguments; a long text is replaced by its hash.
+            steps: As for `Job`.
+            replace: Create a new job if the existing one is not running.
         """
         with self._lock:
             found = self._jobs.pop(key, None)

@@ -1,4 +1,4 @@
-"""The log as lines of JSON, without visitors' input."""
+"""The format of the log: text, or lines of JSON without visitors' input."""
 
 import json
 import logging
@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped] 
 from attnviz.errors import WrongSetting
 
 SETTING = "ATTNVIZ_LOG"
-"""The environment variable with the log's format: "text", or "json"."""
+"""The environment variable with the format of the log: "text" (default) or "json"."""
 
 
 def apply() -> None:
@@ -28,7 +28,7 @@ def apply() -> None:
     for name in ("streamlit.web.server.starlette.starlette_websocket", "streamlit.error_util"):
         logging.getLogger(name).addFilter(_shorten)
     if form == "json":
-        # Streamlit and uvicorn have their own handlers with their own formats.
+        # Replaced in all handlers, because Streamlit and uvicorn have their own, with their own formats.
         setattr(logging.Handler, "format", lambda _, record: line(record))  # noqa: B010 - replaced on purpose
         logging.captureWarnings(capture=True)
         threading.excepthook = lambda fault: logging.getLogger(__name__).error(
@@ -37,7 +37,7 @@ def apply() -> None:
 
 
 def _shorten(record: logging.LogRecord) -> bool:
-    """Omit the traceback of an invalid client message, or of a widget value that no browser sends."""
+    """Remove the traceback if a client sent an invalid message or widget value; keep every record."""
     if record.exc_info and (fault := record.exc_info[1]):
         frames = traceback.extract_tb(fault.__traceback__)
         if isinstance(fault, DecodeError) or "on_script_will_rerun" in [frame.name for frame in frames]:
@@ -50,7 +50,7 @@ def line(record: logging.LogRecord) -> str:
 
     Includes an exception's type and traceback, but not its message, which can quote visitors' input.
     Arguments of other libraries' messages can quote it too, so only the first line of their template is
-    written (asyncio includes an exception's message in the second).
+    written (asyncio includes an exception's message in the second line).
     """
     is_own = record.name.partition(".")[0] == "attnviz"
     entry: dict[str, Any] = {

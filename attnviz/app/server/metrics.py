@@ -28,7 +28,7 @@ def start(sizes: Mapping[str, tuple[str, Callable[[], float]]]) -> None:
 
 
 def answer(request: Request) -> Response:
-    """Serve /metrics to clients in a private network that use no proxy."""
+    """Serve /metrics to clients in a private network, but not through a proxy."""
     forwarded = any(name in request.headers for name in visitor.FORWARDED)
     if forwarded or request.client is None or not ip_address(request.client.host).is_private:
         return PlainTextResponse("Not found\n", 404)

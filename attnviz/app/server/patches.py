@@ -1,6 +1,6 @@
 """Patches of Streamlit against security holes and crashes that no setting prevents.
 
-Each patch has a test without it in `tests/app/server/test_patches.py`; if that test fails, remove the patch.
+`tests/app/server/test_patches.py` shows each fault of unpatched Streamlit; if a test fails, remove its patch.
 """
 
 from streamlit import net_util
@@ -10,7 +10,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
 MAX_UPLOADS = 8
-"""Maximum number of uploaded files per session; a page needs only one."""
+"""Maximum number of uploaded files per session; the app uses only the latest one."""
 
 MAX_UPLOADED_BYTES = 100_000_000
 """Maximum total size of the uploaded files of all sessions."""
@@ -25,7 +25,7 @@ def apply() -> None:
     # no page. `st.navigation` sets this attribute too, but only after that visitor's first run has begun.
     PagesManager.uses_pages_directory = False
     # Before Streamlit refuses a websocket with a foreign `Origin`, it requests the server's address from an
-    # external host. The event loop waits for the answer: 5 to 20 s without a network.
+    # external host. This blocks the event loop: for 5 to 20 s without a network.
     net_util.get_external_ip = _unknown
     # Until a session ends, Streamlit keeps every file that the browser sends, under a name that the browser
     # chooses, so a client could fill the server's memory.
@@ -53,7 +53,7 @@ def _add_bounded(self: MemoryUploadedFileManager, session_id: str, file: Uploade
 
 
 def _finite(self: NumberInputSerde, ui_value: Number | None) -> Number | None:
-    """Raise ValueError, which Streamlit handles, instead of OverflowError for an infinite number."""
+    """Deserialize a number; for an infinite one, raise ValueError, which Streamlit handles."""
     try:
         return _deserialize(self, ui_value)
     except OverflowError as error:

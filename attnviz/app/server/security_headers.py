@@ -77,7 +77,7 @@ class SecurityHeaders:
             refusal = PlainTextResponse("Invalid Host or Origin header.\n", 400)
             answer = WebSocketClose() if scope["type"] == "websocket" else refusal
             await answer(scope, receive, with_headers)
-        elif scope["path"].endswith("/_stcore/metrics"):  # Streamlit's metrics, which are public
+        elif scope["path"].endswith("/_stcore/metrics"):  # Streamlit serves its metrics to everybody
             await PlainTextResponse("Not found\n", 404)(scope, receive, with_headers)
         else:
             await self._app(scope, receive, with_headers)

@@ -37,7 +37,7 @@ from attnviz.errors import AttnvizError
 from attnviz.models import allowed, limits
 
 END_SECONDS = 4.0
-"""Maximum time of a shutdown."""
+"""Maximum duration of a shutdown."""
 
 
 def run(port: int, host: str | None) -> None:
@@ -45,7 +45,7 @@ def run(port: int, host: str | None) -> None:
 
     Args:
         port: Port of the server.
-        host: Address on which it listens; None for Streamlit's setting, or all addresses.
+        host: Address on which it listens; None for Streamlit's setting, by default all addresses.
     """
     flags = [f"--server.port={port}", *([f"--server.address={host}"] if host else [])]
     cli.main(["run", str(APP), *flags], prog_name="attnviz")
@@ -54,7 +54,7 @@ def run(port: int, host: str | None) -> None:
 def options() -> dict[str, Any]:
     """Set up the server of this process; return the arguments of `st.App` other than the script.
 
-    An invalid setting exits the process with a message and status 2.
+    If a setting is invalid, the process prints a message and exits with status 2.
     """
     try:
         return _options()
@@ -129,7 +129,7 @@ def _limit_shutdown_time() -> None:
 
 
 def _end() -> None:
-    """Exit immediately, because a thread in a forward pass would abort Python's regular exit."""
+    """Exit immediately, because a regular exit of Python would crash during a forward pass in a thread."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

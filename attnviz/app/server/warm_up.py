@@ -13,8 +13,8 @@ from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed, catalogue, resolve
 
-# While a model processes one visitor's text, half of the cores remain free for other pages. More than two
-# threads would wait for each other. Torch reads the variable when it is first imported, after this module.
+# A forward pass uses at most half of the cores, so that other pages remain responsive, and at most two
+# threads: more would wait for each other. The variable must be set before the first import of torch.
 os.environ.setdefault("OMP_NUM_THREADS", str(min(2, max(1, (os.cpu_count() or 1) // 2))))
 
 _SENTENCE = "The dog is tired."
@@ -39,7 +39,7 @@ async def ready(_: Request) -> Response:
 
 
 def model(entry: catalogue.Entry) -> Model:
-    """Return the model, loaded if necessary.
+    """Return the model; load it if necessary.
 
     Raises:
         AttnvizError: there is no such model, or its files are missing or damaged.
@@ -77,8 +77,8 @@ def _warm_up() -> None:
         logging.getLogger(__name__).error("A model could not be loaded: %s", error)  # noqa: TRY400 - the message suffices
     except Exception:
         _failed.set()
-        # The page reports the error when it needs the model. At interpreter shutdown, modules are already
-        # gone, and there is nothing to report.
+        # The page reports the error when it needs the model. During interpreter shutdown, modules are
+        # already unloaded, so errors are expected.
         if threading.main_thread().is_alive():
             logging.getLogger(__name__).exception("A model could not be loaded in the background.")
     else:

@@ -23,8 +23,8 @@ class Choice(Generic[Value]):
 
     Attributes:
         name: Name of the parameter, and key of the widget.
-        pages: Pages that have it.
-        always: Include it in links even at its default, because the default can differ elsewhere.
+        pages: Names of the pages that have it.
+        always: Include it in links even with its default value, because the default can differ elsewhere.
         carried: A link between pages can set it even if both pages have a widget for it.
         copied: Include it in "Copy link".
     """
@@ -55,12 +55,12 @@ class Choice(Generic[Value]):
             self.set(memory.get(self.name))
 
     def follow(self, default: Value) -> None:
-        """Before the widget is drawn, replace the previous default with this one; keep any other value."""
-        default_key = f"{self.name} began at"
+        """Replace the previous default with this one, before the widget is drawn; keep any other value."""
+        default_key = f"{self.name}: default"
         before = memory.get(default_key, default)
         if self.is_set and before != default:
             value = self.get(before)
-            # Set even a value that is kept, so that the link includes it: the old default was omitted.
+            # Set even an unchanged value, so that the link includes it: links omit the default.
             self.set(default if value == before else value)
         memory.put(default_key, default)
 
@@ -86,7 +86,7 @@ class Choice(Generic[Value]):
         return values[-1]
 
     def correct(self, default: Value, is_valid: Callable[[Value], bool]) -> None:
-        """Replace an invalid value, such as an empty one or another model's, with the default."""
+        """Replace an empty or invalid value, such as another model's layer, with the default."""
         value = memory.get(self.name)
         if self.is_set and (value is None or not is_valid(value)):
             self.set(default)
@@ -94,7 +94,7 @@ class Choice(Generic[Value]):
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Choice[str]):
-    """A text."""
+    """A text, entered in a box."""
 
     def draw(self, label: str, default: str = "", **kwargs: Any) -> str:
         """Draw the box; `kwargs` are passed to `st.text_input`."""
@@ -103,7 +103,7 @@ class Text(Choice[str]):
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Choice[int]):
-    """An integer.
+    """An integer, entered in a box or with a slider.
 
     Attributes:
         minimum, maximum, default: Bounds and default, unless `draw` receives others.
@@ -132,7 +132,7 @@ class Number(Choice[int]):
         Args:
             label: Label of the box.
             maximum: Largest number; None for the attribute `maximum`.
-            default: Initial value, and value of an empty box or, unless `capped`, of a number that is too
+            default: Initial value, also used for an empty box and, unless `capped`, for a number that is too
                 large; None for the attribute `default`.
             omit_default: Omit the default from links.
             kwargs: Arguments of `st.number_input`.
@@ -160,7 +160,7 @@ class Number(Choice[int]):
 
 @dataclass(frozen=True, kw_only=True)
 class Real(Choice[float]):
-    """A number between two bounds."""
+    """A decimal number between two bounds."""
 
     minimum: float
     maximum: float
@@ -179,7 +179,7 @@ class Real(Choice[float]):
 
 @dataclass(frozen=True, kw_only=True)
 class OneOf(Choice[Any]):
-    """One of several options: texts, or integers."""
+    """One of several options, which are texts or integers."""
 
     numbers: bool = False
 
@@ -187,7 +187,7 @@ class OneOf(Choice[Any]):
         return int(values[-1]) if self.numbers else values[-1]
 
     def segments(self, label: str, options: Sequence[Option], default: Option | None = None) -> Option:
-        """Draw all options side by side; the default None selects the first one."""
+        """Draw all options side by side; if `default` is None, the first option is the default."""
         first = self._corrected(options, default)
         chosen: Option | None = st.segmented_control(
             label,
@@ -203,7 +203,7 @@ class OneOf(Choice[Any]):
         return chosen
 
     def labelled_segments(self, label: str, options: Sequence[str], text: Callable[[str], str]) -> str:
-        """Draw all options side by side with these texts; the first one is the default."""
+        """Draw all options side by side, labelled by `text`; the first option is the default."""
         self._read_from_url(options)
         first = self._corrected(options, None)
         chosen = st.segmented_control(
@@ -219,14 +219,14 @@ class OneOf(Choice[Any]):
         return str(chosen)
 
     def optional_pills(self, label: str, options: Sequence[str]) -> str | None:
-        """Draw all options as buttons; the choice is optional."""
+        """Draw all options as buttons; return None if none is selected."""
         if self.get(None) not in [*options, None]:
             self.set(None)
         chosen: str | None = st.pills(label, options, key=self.name, bind="query-params")
         return chosen
 
     def labelled_pills(self, label: str, options: Sequence[str], text: Callable[[str], str]) -> str | None:
-        """Draw all options as buttons with these texts; the choice is optional."""
+        """Draw all options as buttons, labelled by `text`; return None if none is selected."""
         self._read_from_url(options)
         if self.get(None) not in [*options, None]:
             self.set(None)
@@ -259,7 +259,7 @@ class OneOf(Choice[Any]):
             self.set(requested)
 
     def _write_to_url(self, value: str | None) -> None:
-        # Each write sends a message to the browser, even if the value is the same.
+        # Each write sends a message to the browser, even if the value is unchanged.
         if value is None:
             st.query_params.pop(self.name, None)
         elif st.query_params.get(self.name) != value:
@@ -273,7 +273,7 @@ class OneOf(Choice[Any]):
 
 @dataclass(frozen=True, kw_only=True)
 class Several(Choice[list[Any]]):
-    """Any number of options."""
+    """Several of the options, or none."""
 
     def parse(self, values: Sequence[str]) -> list[str]:  # noqa: D102 - as above
         return list(values)
@@ -281,7 +281,7 @@ class Several(Choice[list[Any]]):
     def draw(self, label: str, options: Sequence[Option], **kwargs: Any) -> list[Option]:
         """Draw a multiple-choice menu; `kwargs` are passed to `st.multiselect`.
 
-        Values that are no longer options are dropped, unless new options are accepted.
+        Drops values that are no longer options, unless `kwargs` has `accept_new_options`.
         """
         if self.is_set and not kwargs.get("accept_new_options"):
             self.set([value for value in self.get([]) if value in options])
@@ -290,14 +290,14 @@ class Several(Choice[list[Any]]):
 
 @dataclass(frozen=True, kw_only=True)
 class Flag(Choice[bool]):
-    """On or off."""
+    """A switch."""
 
     def parse(self, values: Sequence[str]) -> bool:  # noqa: D102 - as above
         return values[-1].lower() == "true"
 
     @property
     def on(self) -> bool:
-        """True if it is on; False before it is drawn."""
+        """True if it is on; False if it has no value yet."""
         return self.get(False)
 
     def toggle(self, label: str, default: bool = False, **kwargs: Any) -> bool:
@@ -320,16 +320,16 @@ class Token(Choice[str]):
             label: Label of the menu.
             options: Number and label of each token, "11 it", in order.
             default: One of the options.
-            scope: Identifies the text; if it is the same, a token with a new label is found by its number.
+            scope: Identifies the text. In the same text, a token with a new label is found by its number.
         """
-        text_key, default_key = f"{self.name} was chosen in", f"{self.name} began at"
+        text_key, default_key = f"{self.name}: text", f"{self.name}: default"
         chosen = memory.get(self.name)
         if self.is_set and chosen not in options:
             number = str(chosen).split(" ", 1)[0] if memory.get(text_key) == scope else None
             same_number = [each for each in options if each.split(" ", 1)[0] == number]
             self.set(same_number[0] if same_number else default)
         elif self.is_set and memory.get(default_key, default) != default:
-            # Set the value again, so that the link includes it: the old default was omitted.
+            # Set the value again, so that the link includes it: as the old default, it was omitted.
             self.set(chosen)
         memory.put(text_key, scope)
         memory.put(default_key, default)
@@ -338,5 +338,5 @@ class Token(Choice[str]):
 
 
 def option(group: DisplayToken) -> str:
-    """Return the option of a token: "11 it"."""
+    """Return the menu option for a token, such as "11 it"."""
     return f"{group.number} {group.label}"

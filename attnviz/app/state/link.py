@@ -37,7 +37,7 @@ def arrive(name: str) -> None:
     """Read the link's parameters at the beginning of a page, before any widget corrects them.
 
     The parameters that opened the session are kept. A link from another page of the app overrides the values
-    of its widgets.
+    of this page's widgets.
 
     Args:
         name: Name of the page.
@@ -76,17 +76,17 @@ def in_address(choice: Choice[Any]) -> list[str]:
 
 
 def choose(choice: Choice[Any], value: object) -> None:
-    """Set a value that has no Streamlit widget, and write it into the URL."""
+    """Set the value of a parameter without a Streamlit widget, and write it into the URL."""
     choice.set(value)
     st.query_params[choice.name] = choice.written()
 
 
 def number(choice: Number, maximum: int | None = None) -> int:
-    """Return a number without a widget, from its state or the link; clipped to the valid range.
+    """Return a number that has no widget, from session state or else the URL; clipped to the valid range.
 
     Args:
         choice: The parameter.
-        maximum: Largest valid number; None for the parameter's own.
+        maximum: Largest valid number; None for the parameter's maximum.
     """
     in_url = [] if choice.is_set else in_address(choice)
     try:
@@ -100,18 +100,18 @@ def number(choice: Number, maximum: int | None = None) -> int:
 
 
 def values() -> dict[str, list[str]]:
-    """Return the parameters of this page that have a value, as in a link."""
+    """Return the values of this page's parameters, as in a link; omits parameters without a value."""
     here = of_page(page()).items()
     return {name: choice.written() for name, choice in here if choice.is_set}
 
 
 def never_copied() -> list[str]:
-    """Return the parameters that a copied link omits."""
+    """Return the names of the parameters that a copied link omits."""
     return [name for name, choice in of_page(page()).items() if not choice.copied]
 
 
 def parameters(*choices: Choice[Any]) -> list[tuple[str, str]]:
-    """Return these parameters, if this page has them, for a link to another page."""
+    """Return the names and values of these parameters on this page, for a link to another page."""
     here = of_page(page())
     return [
         (choice.name, value)
@@ -122,7 +122,7 @@ def parameters(*choices: Choice[Any]) -> list[tuple[str, str]]:
 
 
 def drop_unused(*, undrawn: bool) -> None:
-    """Remove other pages' parameters from the URL; if `undrawn`, also those of widgets that are not drawn."""
+    """Remove other pages' parameters from the URL; if `undrawn`, also parameters with no widget."""
     here = of_page(page())
     for name in list(st.query_params):
         if name not in here or (undrawn and not here[name].is_set):
@@ -130,7 +130,7 @@ def drop_unused(*, undrawn: bool) -> None:
 
 
 def postpone() -> None:
-    """Do not report parameters without a widget in this run; the widget may be drawn later."""
+    """Do not report parameters that have no widget yet; the widget may be drawn later."""
     for name, choice in of_page(page()).items():
         if not choice.is_set:
             memory.get(_REQUESTED, {}).pop(name, None)
@@ -163,10 +163,10 @@ def _go_back() -> None:
 
 
 def _take_carried(is_arrival: bool) -> None:
-    """Let a link from another page of the app override the values of its widgets.
+    """Let a link from another page of the app override the values of this page's widgets.
 
     Streamlit hides a parameter from a page if the previous page had a widget for it, and keeps the widget's
-    value, if any. The full URL has the old page's values first, then the link's.
+    value, if any. The full URL contains the old page's values first, then the link's.
 
     Args:
         is_arrival: True if the visitor has just come from another page.
@@ -179,7 +179,7 @@ def _take_carried(is_arrival: bool) -> None:
         if choice.carried and choice.name in in_url and choice.name not in st.query_params
     }
     for choice, value in hidden.items():
-        with suppress(ValueError):  # not a number; the value stays
+        with suppress(ValueError):  # not a number: keep the old value
             choice.set(choice.parse([value]))
     if hidden and context and context.is_history_navigation:
         # After the Back button, widgets have the values of the URL or, for hidden parameters, their
@@ -194,7 +194,7 @@ def _take_carried(is_arrival: bool) -> None:
 
 
 def _delete(name: str) -> None:
-    # Streamlit itself removes parameters of a widget that is no longer drawn.
+    # Streamlit raises an error for a widget's parameter; it removes the parameter together with the widget.
     with suppress(StreamlitAPIException):
         del st.query_params[name]
 

@@ -1,4 +1,4 @@
-"""Session state. The only file that uses `st.session_state`."""
+"""Access to session state; no other file uses `st.session_state`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException
 
 STALE_SECONDS = 2.0
-"""Time after a selection is drawn in which widgets can still send older values."""
+"""Time after a selection is drawn during which widgets can still send older values."""
 
 _PICKED = "picked values"
 
@@ -28,7 +28,7 @@ def has(name: str) -> bool:
 
 
 def put(name: str, value: Any) -> None:
-    """Set a value, which a widget with this key then shows."""
+    """Set a value; a widget with this key then shows it."""
     st.session_state[name] = value
 
 
@@ -38,13 +38,13 @@ def forget(name: str) -> Any:
 
 
 def received(widget: str, trigger: str) -> Any:
-    """Return the values of a widget's trigger; None if the widget was removed from the page."""
+    """Return the value of a widget's trigger; None if it has none or the widget is no longer drawn."""
     return st.session_state.get(widget, {}).get(trigger)
 
 
 @dataclass
 class _Picked:
-    """Values selected in a picture and previous values, by name, and the time when the page was drawn."""
+    """Previous values and values selected in a picture, by name, and the time when the page was drawn."""
 
     before: dict[str, Any]
     now: dict[str, Any]
@@ -61,8 +61,8 @@ def pick(values: Mapping[str, Any]) -> None:
 def keep_picked() -> None:
     """Restore selected values that an older message has overwritten.
 
-    During a computation the page polls every second and sends the values of all widgets, which are the
-    old ones until it has drawn the selection. Call this function before those widgets are drawn.
+    During a computation the page polls every second and sends the values of all widgets: the old
+    values, until it has drawn the selection. Call this function before those widgets are drawn.
     """
     picked: _Picked | None = get(_PICKED)
     if picked is None or (picked.drawn is not None and time.monotonic() - picked.drawn >= STALE_SECONDS):
@@ -92,7 +92,7 @@ def drawing() -> Iterator[None]:
 def once_drawn(then: Callable[[], None]) -> Iterator[None]:
     """Call a function after the page is drawn inside this context.
 
-    It is also called for a page that stops early or fails, but not before a rerun.
+    The function is also called if the page stops early or fails, but not if it requests a rerun.
     """
     is_rerun = False
     try:

@@ -108,7 +108,7 @@ def reason(
 
     Args:
         denied: Negate the statement.
-        hinders: `hinders` of these adjectives or wishes, which the negation reverses.
+        hinders: Whether the options, without negation, prevent the action.
     """
     return _state(writer, writer.choose_word(options, _english_form), tense, denied, hinders)
 
@@ -158,7 +158,7 @@ def _adjectives(kind: str) -> tuple[Adjective, ...]:
 
 @cache
 def predicates(kind: str) -> tuple[Predicate, ...]:
-    """Return the predicates that can follow "is", without colours, which are only used before a noun."""
+    """Return the predicates that can follow "is"; colours are only used before a noun."""
     return tuple(
         each
         for each in PREDICATES

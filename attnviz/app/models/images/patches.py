@@ -35,7 +35,7 @@ def patches(
         picture: Data URL of the part that the patches cover, as the model reads it.
         whole: Data URL of the original picture, for the thumbnail.
         pixels: Store id of the array `rows`, float32 [layer × head, token], the weights of the query token,
-            with the metadata `query` (its number).
+            with the index of the token as metadata `query`.
         rows, columns: Numbers of rows and columns of patches.
         names: Names of the tokens that are not patches.
         layer, head: Shown head, from 1.
