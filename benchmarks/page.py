@@ -124,7 +124,7 @@ def measure_start(report: Report, browser: Browser, starts: int) -> None:
         linked.append(own_sentence(browser))
     for name, values, limit in (
         ("to the first picture, of the opening sentence", openings, 3),
-        ("to the picture of a sentence from a link (includes loading the model)", linked, 8),
+        ("to the picture of a sentence from a link (loads the model)", linked, 8),
         ("to the picture of a sentence typed after the first picture", typed, 8),
     ):
         report.row(name, seconds(values), f"≤ {limit} s", met=statistics.median(values) <= limit)
