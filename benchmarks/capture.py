@@ -2,7 +2,7 @@
 
 The baseline is `attn_implementation="eager"` with `output_attentions=True` and the weights as arrays. It is
 compared with `attnviz.trace` of the same tokens, with all weights as arrays. Checks of the model object are
-not timed. Both alternate in one process. The memory of each long text is measured in a separate process.
+not timed. The two alternate in one process. The memory for each long text is measured in a separate process.
 
 Run: python -m benchmarks.capture [rounds] [--smoke]
 """
@@ -93,7 +93,7 @@ def compare(
 
     Args:
         name: the name of the row.
-        max_ratio: the target for the ratio of the times.
+        max_ratio: the target: the largest ratio of the times.
         bundled_name: trace the bundled model of this name; None: trace the model object.
     """
 

@@ -13,7 +13,7 @@ from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotReachable, U
 from attnviz.models import weights
 
 TIMEOUT_SECONDS = 5.0
-"""The time after which an unanswered request to the hub counts as failed."""
+"""Timeout of requests to the hub."""
 
 ProgressCallback = Callable[[int], None]
 """Called with the number of received bytes; an exception from it stops the download."""

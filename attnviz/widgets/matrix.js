@@ -7,7 +7,7 @@ import { css, SCALE, valueAt } from "./palette.js";
 import { CanvasPen, truncate, textWidth } from "./pens.js";
 import { onZoom, zoomed } from "./window.js";
 
-const MAX_CELL = 34; // pixels, as all sizes below
+const MAX_CELL = 34; // pixels, like all sizes below
 const LABELS = { size: 12, spacing: 13, maxWidth: 118 };
 const MAX_HEIGHT = 720;
 const MAX_PROJECTED_ROWS = 15; // rows that fit in the teacher's view with all labels

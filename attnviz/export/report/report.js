@@ -21,7 +21,7 @@ const STRONG = 0.2; // minimum weight that is emphasized in a table
  * @typedef {{
  *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], left: number | null,
  *   facts: string[], explanation: string, hidden: string, weights?: number
- * }} TokenView the shown tokens: all, or all except special tokens; `weights` replaces the kind's
+ * }} TokenView the shown tokens: all, or all except special tokens; `weights` overrides the kind's offset
  * @typedef {"encoder" | "decoder" | "cross" | "vision"} KindName
  * @typedef {{
  *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
