@@ -95,7 +95,9 @@ def count_parameters(repository: str, file: str, commit: str, name: str, part: s
         try:
             header = api.parse_safetensors_file_metadata(repository, file, revision=commit)
         except errors.SafetensorsParsingError as error:
-            raise ModelFilesDamaged(f"{title} is damaged. Download it again.") from error
+            raise ModelFilesDamaged(
+                f"{title} is damaged on the hub. Use another revision or model."
+            ) from error
     if len(header.tensors) > weights.MAX_TENSORS:
         raise weights.too_many_tensors(title)
     tensors = ((array, found.dtype, found.parameter_count) for array, found in header.tensors.items())

@@ -213,7 +213,7 @@ export class Panel {
     const { theme } = view;
     const { left, top, cell, cellHeight, width, height, size, limit, angle, total, rowStep } = this.layout;
     const pen = CanvasPen.on(this.marks, this.width, total, theme);
-    // The label has its own background, because the axis may omit it.
+    // The label is drawn again, on a background, because the axis may omit it.
     const flag = (x, y, text, fill, degrees, anchor) => {
       const flagWidth = textWidth(text, size, pen.font, 600) + 10;
       const start = { start: -5, middle: -flagWidth / 2, end: 5 - flagWidth }[anchor];

@@ -277,7 +277,7 @@ export class Report {
     if (FRAMED) window.parent.postMessage("attnviz", "*"); // answered by _OUTSIDE_FRAME of notebook.py
     window.addEventListener("beforeprint", () => this.print(true));
     window.addEventListener("afterprint", () => this.print(false));
-    // A browser's developer tools can emulate printing.
+    // Developer tools emulate printing without these events.
     matchMedia("print").addEventListener("change", ({ matches }) => this.print(matches));
   }
 
@@ -385,7 +385,7 @@ export class Report {
     }
   }
 
-  /** Replaces invalid selections by defaults. */
+  /** Replaces invalid selections with defaults. */
   validateState() {
     const { traces } = this.facts;
     const { state } = this;

@@ -52,7 +52,7 @@ def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int
     summands = torch.cat([added, bias[None]])
     lengths, length = summands.norm(dim=-1), output.norm()
     along = summands @ output / length
-    # An output of zeros has no direction, so no head has a share.
+    # An output of zeros has no direction: its cosines and shares are set to 0.
     cosines = (along / lengths).nan_to_num(0)
     shares = (along / length).nan_to_num(0)
     return HeadShares(

@@ -191,7 +191,7 @@ def average(text: str, scoring: str, temperature: float) -> Average:
     Args:
         text: The sentence.
         scoring: A name in `SCORES`, or `ADDITIVE`.
-        temperature: Temperature of the softmax; 0 and infinity are its limits.
+        temperature: Temperature of the softmax, from 0 to infinity.
     """
     vectors = word_vectors(text)
     with torch.inference_mode():
