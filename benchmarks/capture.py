@@ -136,7 +136,7 @@ def compare_many(report: Report, model: PreTrainedModel, max_ratio: float, sente
 
 
 def stored_bytes(tokens: int) -> float:
-    """Return the bytes that a trace of two layers and three heads stores, relative to the selected arrays."""
+    """Return bytes stored / bytes of the selected arrays, for a trace of two layers and three heads."""
     network = random_model(GPT2Config(**GPT2, n_layer=4))
     trace = attnviz.trace(random_ids(tokens), network, layers=[1, 2], heads=[0, 5, 7], store="weights")
     names = ("query", "key", "value", "weights", "mask")

@@ -88,7 +88,7 @@ export class View {
   }
 
   /**
-   * Calls back when the widget's size changes.
+   * Calls `callback` whenever the widget's size changes.
    * @param {() => void} callback
    */
   onResize(callback) {
@@ -104,7 +104,7 @@ export class View {
   }
 
   /**
-   * Calls back when arrays named in the message have arrived.
+   * Calls `callback` when arrays named in the message have arrived.
    * @param {string[]} names keys of the message
    * @param {() => void} callback
    */
