@@ -47,7 +47,7 @@ class Figures:
 
     Attributes:
         exact: Fraction of sentences translated correctly word for word, by split.
-        pronoun: Fraction of minimal pairs' sentences in which the correct one of "il" and "elle" is more
+        pronoun: Fraction of sentences in minimal pairs in which the correct one of "il" and "elle" is more
             likely; chance level 0.5.
         layer, head: The encoder head of the following results, from 1.
         subject, object: The head's attention from "it" if the referent is the first or the second noun.
@@ -126,7 +126,7 @@ def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed
 
 
 def best_head(weights: Float[Tensor, "sentence layer head key"], pairs: Sequence[Pair]) -> tuple[int, int]:
-    """Return the layer and head, from 0, that most often attend from "it" to its referent.
+    """Return (layer, head), from 0, of the head that most often attends from "it" to its referent.
 
     Args:
         weights: Weights from `weights_from_it`.

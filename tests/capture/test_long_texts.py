@@ -195,7 +195,7 @@ def test_family_without_mask_rules_must_store_its_weights(monkeypatch: pytest.Mo
     assert attnviz.trace(ids(20), network, store="weights", max_weight_bytes=10).stack().any()
 
 
-def test_rule_that_gives_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rule_with_different_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MaskRule, "rows", lambda _, places: torch.ones(len(places), 11, dtype=torch.bool))
     with pytest.raises(ModelNotSupported, match="differ from the model’s by up to 1"):
         attnviz.trace(ids(20), model("mistral"), store="vectors")

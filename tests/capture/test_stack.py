@@ -1,4 +1,4 @@
-"""Layers that read word embeddings: the same outputs as for the text, and the expected token."""
+"""Layers run on word embeddings: the same outputs as for the text, and the expected token."""
 
 import numpy as np
 import pytest

@@ -116,7 +116,7 @@ def snapshot(part: Any, visited: dict[int, Any]) -> Any:
 
 
 class Codes(nn.Parameter):
-    """8-bit weights with scales, which the layer takes from the parameter in its first call."""
+    """8-bit weights with scales, which the layer moves to its own state in its first call."""
 
     scales: Tensor | None
 
@@ -140,7 +140,7 @@ class Int8Linear(nn.Linear):
         if self.weight.scales is not None:
             self.state["scales"] = self.weight.scales
             self.weight.scales = None
-            self.weight.data = self.weight.data.flip(0)  # another memory layout, as for kernels
+            self.weight.data = self.weight.data.flip(0)  # another memory layout, as in bitsandbytes
         inputs = (inputs * 32).round() / 32
         return nn.functional.linear(inputs, self.weight.flip(0) * self.state["scales"])
 

@@ -44,7 +44,7 @@ def scored(
     weights: Sequence[Floats],
     masks: Sequence[Mask],
 ) -> Found:
-    """Return the scores by the names of the rules."""
+    """Return the scores by rule name."""
     measurements = [
         rule_scores(
             SINGLE_RULES,

@@ -29,7 +29,7 @@ SIZES: dict[str, tuple[Any, ...]] = {
     "gpt2": (0, 2, 3, 15, 5, 61, False, "next"),
     "llama": (0, 2, 6, 24, 10, 61, False, "next"),  # d_head is not d_model / heads
     "bloom": (0, 2, 3, 15, 5, config.MAX_TOKENS, False, "next"),  # no position embeddings
-    "mpt": (0, 2, 3, 15, 5, 61, False, "next"),  # no position embeddings, but a maximum bias
+    "mpt": (0, 2, 3, 15, 5, 61, False, "next"),  # no position embeddings, but a maximum length of the bias
     "t5": (3, 2, 3, 14, 5, isqrt(config.MAX_ATTENTION_WEIGHTS // 21), False, "next"),  # 3 + 2 + 2 layers
     "bart": (3, 2, 3, 15, 5, 61, False, "next"),
     "vit": (2, 0, 3, 15, 5, 3 * 5 + 1, False, None),
@@ -201,7 +201,7 @@ def test_suggested_conversion_of_a_pickle_works(family: str, folder_of: FolderOf
 
 
 def assert_same_model(folder: Path, other: Path) -> None:
-    """Check that both give the same weights for an image or text, and the same predictions."""
+    """Check that both folders have a model with the same weights for an input and the same predictions."""
     if (folder / "preprocessor_config.json").exists():
         one, two = (attnviz.look(Image.linear_gradient("L"), each) for each in (folder, other))
     else:

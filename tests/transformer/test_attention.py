@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, compared with known examples, PyTorch, and general properties."""
+"""Scaled dot-product attention, checked against worked examples, PyTorch, and general properties."""
 
 from math import log
 
@@ -51,7 +51,7 @@ def test_the_scale_can_be_changed() -> None:
 def random_attention(
     seed: int, heads: int = 2, queries: int = 3, keys: int = 5, size: float = 1.0
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return a query, key and value with d_head 7 and d_value 11, and a mask with a key in each row."""
+    """Return a query, key and value with d_head 7 and d_value 11, and a mask that allows a key per row."""
     generator = torch.Generator().manual_seed(seed)
     query = torch.randn(heads, queries, 7, generator=generator) * size
     key = torch.randn(heads, keys, 7, generator=generator)

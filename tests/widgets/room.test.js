@@ -1,4 +1,4 @@
-/* Codes of rooms, and comparison of links. */
+/* Room codes, and comparison of links. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
