@@ -308,7 +308,7 @@ Found = Mapping[str, Scores]
 
 
 class Step(NamedTuple):
-    """The number of examples in one part, including skipped ones, and their scores."""
+    """The number of examples in one part, including skipped examples, and their scores."""
 
     examples: int
     found: Found

@@ -21,7 +21,7 @@ _PATTERN = re.compile(
     f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?(?: (?(4){_NUMBER}?)>{_NUMBER})?",
     re.ASCII,
 )  # group 4 is the row, which is required for a source key
-_MAX_QUOTED = 40  # characters of an invalid edit in its error message
+_MAX_QUOTED = 40  # maximum characters of an invalid edit in its error message
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def validate_edits(edits: Edits, source: int, target: int, *, at_most: bool = Fa
         at_most: True if the counts are upper bounds, because the text is not generated yet.
 
     Raises:
-        InvalidEdit: an edit is invalid; the message names the first one.
+        InvalidEdit: an edit is invalid; the message names the first invalid edit.
     """
     for edit in edits:
         queries = source if edit.kind == "encoder" else target

@@ -68,7 +68,7 @@ def check(name: str) -> None:
 
 
 def target(name: str) -> str:
-    """Return the model with this name on the operator's list; the name itself if there is no list.
+    """Return the model with this name on the operator's list; the name itself if any model is allowed.
 
     The names of the catalogue cannot be redefined, because the lessons use these models.
 
@@ -98,13 +98,13 @@ def check_setting() -> None:
 
 
 def opened() -> tuple[str, ...]:
-    """Return the models opened on this server that are not in the catalogue, the latest one last."""
+    """Return the models opened on this server that are not in the catalogue, the latest last."""
     with _lock:
         return tuple(_opened)
 
 
 def remember(name: str) -> None:
-    """Add a model at the end of `opened`."""
+    """Add a model to the end of `opened`."""
     if name in catalogue.names():
         return
     with _lock:
@@ -153,7 +153,7 @@ def _read(setting: str) -> Mapping[str, str]:
 
 
 def _default_name(model: str) -> str:
-    """Return the default name: a catalogue name or an id as it is; a folder's last part."""
+    """Return the default name: a catalogue name or an id unchanged; for a folder, its last part."""
     return Path(model).name if _is_folder(model) else model
 
 
