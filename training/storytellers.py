@@ -1,6 +1,6 @@
 """Train and evaluate the storytellers: `python -m training.storytellers [SIZE …]`, a few minutes per seed.
 
-It writes the bundled weights (seed 0) and the results of every training run.
+The command writes the bundled weights (seed 0) and the results of every training run.
 """
 
 from __future__ import annotations
