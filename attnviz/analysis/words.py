@@ -38,7 +38,7 @@ def weight_between(weights: Floats, queries: Sequence[int], keys: Sequence[int])
 
     Args:
         weights: [..., query, key].
-        queries, keys: Pieces of the query word and of the key word.
+        queries, keys: Positions of the pieces of the query word and of the key word.
 
     Returns:
         float32 [...].

@@ -70,7 +70,7 @@ class Patches extends View {
     this.draw();
   }
 
-  /** Creates the buttons in the model's order: first the other tokens, then the patches. */
+  /** Creates the buttons in the model's order: first the tokens that are not patches, then the patches. */
   build() {
     const { rows, columns, names, words } = this.data;
     const button = (attributes) => element("button", { type: "button", ...attributes });
