@@ -69,7 +69,7 @@ class Rule:
         name: One or two words.
         target: End of the definition “Mean attention of a token to …”, or “Mean …” if not `is_attention`.
         measure: Returns the value of each query, before `_means` averages and rescales these values.
-        words: Exclude special tokens and rescale rows; otherwise special tokens count as keys.
+        words: True to exclude special tokens and rescale rows; False to count special tokens as keys.
         minimum, uniform_ratio: Explore's filter finds heads that score at least `minimum` and at least
             `uniform_ratio` times the score of uniform attention.
         is_attention: True if the score is a fraction of attention; False for an entropy or a distance.
@@ -187,7 +187,7 @@ def _distance(text: _TextWeights) -> Rows:
     return _all_count(np.einsum("lhqk,qk->lhq", text.words, away), text.self_attention)
 
 
-# The bounds were chosen on a dozen sentences so that each filter finds some heads of the bundled BERT, but
+# The bounds were chosen with a dozen sentences so that each filter finds some heads of the bundled BERT, but
 # fewer than half. They include the score of uniform attention because 40 % is not much in a text of three
 # tokens. Separators have no other bound: this BERT attends to [CLS] by default, not to [SEP].
 RULES = (

@@ -69,9 +69,9 @@ def patch(
     clean outcome. With the sentences swapped, it is noising, which finds heads that are necessary for it
     (Heimersheim & Nanda 2024).
 
-    The outcome is the prediction at the position: the log odds between the token whose probability increases
-    most and the token whose probability decreases most. For a model without a prediction there, it is the
-    direction of the token's output.
+    The outcome is the prediction at the position: the log odds between the token with the largest increase in
+    probability, from the corrupted to the clean run, and the token with the largest decrease. For a model
+    without a prediction there, it is the direction of the token's output.
 
     Patching all heads of every kind and layer restores the clean outcome at each token that is equal in both
     sentences: everything else in its residual stream is computed from the token itself. (Different tokens

@@ -12,7 +12,7 @@ export class Masks extends Site {
   }
 
   get changeLabel() {
-    return "with the mask minus without it";
+    return "with minus without the mask";
   }
 
   runLabel(at) {

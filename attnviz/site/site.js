@@ -61,8 +61,8 @@ export class Site extends Report {
 
   footerTexts() {
     const texts = [
-      "Each line or cell is a weight. In each head, the weights of a token sum to 100 %. Increases are solid and amber, " +
-        "decreases dashed and blue.",
+      "Each line or cell is a weight. In each head, the weights of a token sum to 100 %. In a difference, increases " +
+        "are solid and amber, decreases dashed and blue.",
       "The model runs in this browser; your sentences do not leave it. Its parameters are stored as 16-bit integers, so a " +
         "weight differs by up to 0.05 percentage points from the float32 model (largest difference in 200 sentences).",
     ];
@@ -74,7 +74,7 @@ export class Site extends Report {
     return "second sentence minus first";
   }
 
-  /** Returns the part of a note that identifies a run. */
+  /** Returns the end of a note, which identifies the run. */
   runLabel(at) {
     return `, in “${this.runs[at].text}”`;
   }

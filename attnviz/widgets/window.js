@@ -1,4 +1,4 @@
-/* window: controls for the shown part of a long text: moving, zooming, search and a threshold. */
+/* window: controls for the shown part of a long text: moving, zooming, searching and a threshold. */
 
 import { element } from "./dom.js";
 

@@ -9,7 +9,7 @@ from tests.browser.server import Server
 from tests.browser.visit import visit
 
 HEBREW = "הילד אמר 12 שלום לילדה כי היא שמחה"
-# Lines of text and attributes with right-to-left letters that are not isolated from digits or Latin letters.
+# Return texts and attributes with right-to-left letters that are not isolated from digits or Latin letters.
 _MIXED = r"""
 () => {
     const isolates = /\u2068[^\u2066-\u2069]*\u2069/g;

@@ -240,7 +240,7 @@ def inputs_of(model: Opened, text: str = TEXT) -> dict[str, Tensor]:
     return {"input_ids": ids}
 
 
-def read_ids(inputs: dict[str, Tensor]) -> list[int]:
+def given_ids(inputs: dict[str, Tensor]) -> list[int]:
     ids: list[int] = inputs.get("decoder_input_ids", inputs["input_ids"])[0].tolist()
     return ids
 
@@ -259,7 +259,7 @@ def check(prediction: Prediction, expected: Tensor, tokenizer: TextTokenizer) ->
 def test_next_tokens_are_the_softmax_of_the_logits(opened: Open, family: str) -> None:
     model = opened(family)
     inputs = inputs_of(model)
-    ids, expected = read_ids(inputs), model.probabilities(inputs)
+    ids, expected = given_ids(inputs), model.probabilities(inputs)
     found = next_tokens(model.network, model.tokenizer, inputs)
     assert [prediction.position for prediction in found] == [*range(len(ids))]
     assert {prediction.expects for prediction in found} == {"next"}
@@ -282,7 +282,7 @@ def test_next_tokens_are_the_softmax_of_the_logits(opened: Open, family: str) ->
 def test_generated_tokens_have_their_sampling_probabilities(opened: Open, family: str) -> None:
     model = opened(family)
     inputs, writing = inputs_of(model), Writing(5, temperature=0.7, top_k=7, top_p=0.9, seed=1)
-    ids = read_ids(inputs)
+    ids = given_ids(inputs)
     source = inputs["input_ids"][0].tolist() if "decoder_input_ids" in inputs else None
     steps = list(generate(model.network, ids, writing, 61, source))
     name = "input_ids" if source is None else "decoder_input_ids"
@@ -308,7 +308,7 @@ def test_last_prediction_has_the_end_token_as_its_actual_token(opened: Open) -> 
     for writing, written in ((None, 0), (Writing(5, temperature=2.0), 3), (Writing(5, temperature=2.0), 0)):
         *before, last = next_tokens(model.network, model.tokenizer, inputs, writing, written, end)
         expected = model.probabilities(inputs)[-1]
-        assert [prediction.actual and prediction.actual.id for prediction in before] == read_ids(inputs)[1:]
+        assert [prediction.actual and prediction.actual.id for prediction in before] == given_ids(inputs)[1:]
         assert last.actual is not None
         assert (last.actual.id, last.actual.text) == (end, "</s>")
         assert last.actual.probability == pytest.approx(float(expected[end]), abs=1e-6)

@@ -23,7 +23,7 @@ The [hen] {bit > fox | fled > hen} the [fox] so *it* cried.
 """
 THREE = pairs.parse(LINES)
 
-# For each (pair, sentence) and each head, the weights of the pronoun on both nouns.
+# For each (pair, sentence) and each head, the weights from the pronoun to both nouns.
 SIDES: Mapping[tuple[int, int], dict[int, tuple[float, float]]] = {
     (0, 0): {0: (0.5, 0.2), 1: (0.3, 0.4), 2: (0.1, 0.1)},
     (0, 1): {0: (0.2, 0.5), 1: (0.5, 0.4), 2: (0.1, 0.3)},

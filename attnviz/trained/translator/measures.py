@@ -21,8 +21,8 @@ class PronounAttention:
 
     Attributes:
         found: Fraction of sentences in which the referent has the largest weight of all tokens.
-        referent: Mean weight of the referent.
-        other: Mean weight of the other candidate.
+        referent: Mean weight on the referent.
+        other: Mean weight on the other candidate.
     """
 
     found: float

@@ -53,7 +53,7 @@ def english_words(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("english", "french"), list(zip(_LINES[::2], _LINES[1::2], strict=True)))
-def test_grammar_gives_the_human_translations(english: str, french: str) -> None:
+def test_grammar_produces_the_human_translations(english: str, french: str) -> None:
     words = english_words(english)
     translations = {pair.target for pair in parses(words)}
     assert [format_sentence(target) for target in translations] == [french]

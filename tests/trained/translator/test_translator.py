@@ -34,7 +34,7 @@ def translator() -> Translator:
 
 
 def constant_model(word: str) -> EncoderDecoder:
-    """Return a model that always predicts this word: every decoder output is its embedding, scaled up."""
+    """Return a model that always predicts this word: every decoder output is the word's scaled embedding."""
     model = build(SIZES, seed=5)
     (number,) = FRENCH.ids([word])
     vector = model.target_embedding.table.weight.data[number]

@@ -27,7 +27,7 @@ _MAX_LISTED = 8
 
 _FIRST = "the initial edit of Intervene, and its model"
 _HELP = (
-    "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only its row of token 10; “encoder 4-2 10 "
+    "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only the row of token 10; “encoder 4-2 10 "
     ">8” moves all weight of that row to token 8, “encoder 4-2 >8” does so in all rows; “encoder 4-2 10 3>8” "
     "moves the row’s weight on token 3 to token 8."
 )
@@ -81,7 +81,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
 
 
 def _ablate_first(entry: Entry, edit: Edit) -> None:
-    """Ablate the shown head when the page opens, or when the model changes with no other edit made."""
+    """Ablate the shown head when the page opens, or when the model changes and no other edit was made."""
     model, first = memory.get(_FIRST, ("", ""))
     opened = not EDITS.is_set and not in_link(EDITS)
     if opened or (entry.name != model and EDITS.get([]) == [first]):

@@ -29,7 +29,7 @@ _INITIAL_HEAD = "the initial head"
 def initial_head(chosen: ImageSelection) -> tuple[int, int]:
     """Return the initial layer and head, from 1.
 
-    For the bundled shapes model, this is the head measured for the kind of word in the text.
+    For the bundled shapes model, this is the head measured for a colour or for a shape, as named in the text.
     """
     if chosen.entry.name != SHAPES:
         return 1, 1
