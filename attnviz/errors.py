@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from attnviz.text import plural
-
 _MAX_QUOTED = 40  # maximum number of characters of an unknown word in a message
 _MAX_NAME_LENGTH = 60  # maximum number of characters of a name in a message
 
@@ -36,10 +34,10 @@ class TextTooLong(AttnvizError):
         self.tokens = length if unit == "tokens" else None
         self.limit = limit
         subject, pronoun = ("The two texts together have", "them") if together else ("This text has", "it")
-        reader = "the model" if unit == "tokens" else "attnviz"
+        reader, excess = "the model" if unit == "tokens" else "attnviz", length - limit
         super().__init__(
             f"{subject} {length:,} {unit}; {reader} reads at most {limit:,}. "
-            f"Shorten {pronoun} by {plural(length - limit, unit[:-1])} or more and try again."
+            f"Shorten {pronoun} by {excess:,} {unit[:-1] if excess == 1 else unit} or more and try again."
         )
 
 

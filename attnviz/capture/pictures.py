@@ -221,7 +221,7 @@ def _check_image_size(picture: Image.Image) -> Image.Image:
     width, height = picture.size
     if width * height > MAX_PIXELS:
         raise UnreadablePicture(
-            f"This image has {width:,} × {height:,} pixels; the limit is {MAX_PIXELS / 1e6:,.0f} million "
+            f"This image has {width:,} × {height:,} pixels; the limit is {MAX_PIXELS / 1e6:g} million "
             "in total. Make it smaller."
         )
     return picture
