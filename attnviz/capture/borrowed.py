@@ -59,8 +59,8 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Vision
         model: a transformers model, or an object that contains one: a pipeline, a compiled model, a model
             with peft adapters, a DataParallel, a SentenceTransformer. The model's own hooks also run.
         wrapper: the tokenizer of a text model, the image processor of a vision model (for CLIP and SigLIP, it
-            selects the vision encoder), or the processor of a vision-language model. None: use that of the
-            pipeline or SentenceTransformer, or else token ids as the input.
+            selects the vision encoder), or the processor of a vision-language model. None: use the one in
+            the pipeline or SentenceTransformer; if it has none, pass token ids instead of texts.
 
     Raises:
         TypeError: the model, tokenizer or processor is not a transformers object.
@@ -102,7 +102,7 @@ def _borrowed(
     _check(original, name)
     is_vision = original.config.model_type in families.VISION
     if is_vision and isinstance(wrapper, BaseImageProcessor):
-        return _seeing(original, name, wrapper)
+        return _vision_model(original, name, wrapper)
     if is_vision or isinstance(wrapper, BaseImageProcessor):
         raise ModelNotSupported(
             f"{quoted(name)} reads images. Pass one with the model’s image processor: attnviz.look("
@@ -126,7 +126,7 @@ def _borrowed(
     )
 
 
-def _seeing(original: PreTrainedModel, name: str, processor: BaseImageProcessor) -> VisionModel:
+def _vision_model(original: PreTrainedModel, name: str, processor: BaseImageProcessor) -> VisionModel:
     """Return the result of `borrowed` for a vision model."""
     from attnviz.capture.pictures import VisionModel
 
@@ -167,7 +167,7 @@ def _entry(original: PreTrainedModel, name: str, facts: Facts) -> Entry:
 def _prepared_copy(original: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
     """Return a copy of the model, prepared for recording unless `weights_alone`.
 
-    Errors are as for `open_network`.
+    Raises the same errors as `open_network`.
     """
     if not weights_alone:
         families.refuse_local(original.config.model_type)
@@ -186,7 +186,7 @@ def _prepared_copy(original: PreTrainedModel, name: str, *, weights_alone: bool)
 
 
 def _actual_config(network: PreTrainedModel, name: str) -> PreTrainedConfig:
-    """Return a copy of the config, with is_encoder_decoder=False for only the encoder of an encoder–decoder.
+    """Return a copy of the config, with is_encoder_decoder=False if the network is only an encoder.
 
     Raises:
         ModelNotSupported: the model is only the decoder of an encoder–decoder.
@@ -260,7 +260,7 @@ def _find_model(container: object) -> tuple[PreTrainedModel, str]:
     if getattr(adapter, "is_prompt_learning", False):
         raise ModelNotSupported(
             f"This adapter ({type(adapter).__name__}) prepends vectors that are not tokens. "
-            "attnviz cannot trace them."
+            "attnviz cannot trace models with such an adapter."
         )
     if isinstance(model, nn.Module) and not isinstance(model, PreTrainedModel):
         found = [each for each in model.named_modules() if isinstance(each[1], PreTrainedModel)]

@@ -99,7 +99,7 @@ def count_parameters(repository: str, file: str, commit: str, name: str, part: s
     if len(header.tensors) > weights.MAX_TENSORS:
         raise weights.too_many_tensors(title)
     tensors = ((array, found.dtype, found.parameter_count) for array, found in header.tensors.items())
-    return weights.counted(tensors, title, part)
+    return weights.parameter_counts(tensors, title, part)
 
 
 @contextmanager

@@ -254,7 +254,7 @@ def _heatmap(view: View, heads: Heads) -> None:
             unit=view.unit,
             high=high,
             caption=f"{caption(view, heads)} · {explanation(view)}{faint_note(views.hidden_names(view))}",
-            left=shown_share,
+            shown_share=shown_share,
             hidden=views.hidden_names(view),
         ),
         theme="streamlit",
