@@ -75,7 +75,7 @@ class Patch(NamedTuple):
         picture: the index of the image, from 0.
         view: 0 for the whole image; 1 for the image at a higher resolution, if the model cuts it into tiles.
         row, column: the position among the patches of this view, from 0.
-        box: left, top, right and bottom edge, relative to the image's width and height. They are below
+        box: left, top, right and bottom edges, relative to the image's width and height. They can be below
             0 or above 1 if the model adds a margin.
     """
 
@@ -565,7 +565,7 @@ class Trace:
         return self.blocks[0].key_tokens if self.blocks else ()
 
     def of_kind(self, kind: Kind | None = None) -> tuple[Block, ...]:
-        """Return the blocks of one kind, by layer; `kind` can be None if there is only one.
+        """Return the blocks of one kind, by layer; `kind` can be None if the trace has only one kind.
 
         Raises:
             InvalidTrace: the model has no attention of this kind, or several kinds and `kind` is None.
@@ -585,7 +585,7 @@ class Trace:
         return blocks
 
     def block(self, kind: Kind | None = None, layer: SupportsIndex = 0) -> Block:
-        """Return one layer's attention; layers count from 0, and `kind` can be None if there is only one.
+        """Return the attention of a layer, counted from 0; `kind` can be None if the trace has only one kind.
 
         Raises:
             InvalidTrace: the model has no such layer.
@@ -620,8 +620,8 @@ class Trace:
         Args:
             file: a path, used as given (no ".npz" is added), or a binary file open for writing. An existing
                 file is replaced after everything is written.
-            what: "all"; or "attention" to omit each layer's W_O, which is the same for every text, and most
-                of the file if the text is short.
+            what: "all"; or "attention" to omit each layer's W_O, which is the same for every text and
+                makes up most of the file if the text is short.
 
         Raises:
             InvalidTrace: the trace is too large for a file, or `what` is unknown.
@@ -845,7 +845,7 @@ def _png(found: NDArray[Any]) -> bytes:
 
 
 def _input_tokens(tokens: Sequence[Any], layers: Mapping[int, Any], generated: bool) -> Sequence[Any]:
-    """Return the tokens in the model's input: the last token of a generated text is not part of it."""
+    """Return the tokens of the model's input, which does not include the last generated token."""
     layer = next(iter(layers.values()), None)
     written = generated and layer is not None and len(tokens) == layer.shape[1] + 1
     return tokens[:-1] if written else tokens
@@ -879,7 +879,7 @@ def _weights_alone(
     columns: tuple[Token, ...],
     sink: bool,
 ) -> list[Block]:
-    """Return one block per layer that has only weights."""
+    """Return a block for each layer, with weights only."""
     blocks = []
     for layer, given in layers.items():
         where = f"{kind} layer {layer + 1}"
@@ -1111,7 +1111,7 @@ def checked_trace(found: object) -> Trace:
 
 
 def as_int(number: SupportsIndex, name: str) -> int:
-    """Return an int from an integer, including NumPy's.
+    """Convert an integer, including NumPy's, to an int.
 
     Raises:
         TypeError: it is not an integer.

@@ -41,7 +41,7 @@ class Choice(Generic[Value]):
         return memory.has(self.name)
 
     def get(self, default: Value) -> Value:
-        """Return the value; the default before the widget is first drawn."""
+        """Return the value, or `default` before the widget is first drawn."""
         value: Value = memory.get(self.name, default)
         return value
 
@@ -106,7 +106,7 @@ class Number(Choice[int]):
     """An integer, entered in a box or with a slider.
 
     Attributes:
-        minimum, maximum, default: Bounds and default, unless `draw` receives others.
+        minimum, maximum, default: Bounds and default; arguments of `draw` and `slide` override the last two.
         capped: Clip a number that is too large, instead of using the default.
     """
 

@@ -22,10 +22,10 @@ _PRONOUNS = ("il", "elle")
 
 
 def place(chosen: Intervention) -> int | None:
-    """Draw a select of the positions at which the model predicts a token.
+    """Draw a select for the positions at which the model predicts a token.
 
     Returns:
-        The selected position, from 0; None if the model does not predict.
+        The selected position, from 0; None if the model predicts no token.
     """
     places = computed.prediction_positions(chosen.entry, chosen.given)
     if not places:

@@ -56,7 +56,7 @@ class Reading:
 
     @cached_property
     def keys_by_weight(self) -> list[values.KeyToken]:
-        """The key tokens, by decreasing weight from the query."""
+        """The key tokens, in order of decreasing weight from the query."""
         return values.keys_by_weight(self.block, self.query)
 
     @property
