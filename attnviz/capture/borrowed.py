@@ -94,7 +94,7 @@ def _borrowed(
         return _with_images(original, name, wrapper)
     wrapper = getattr(wrapper, "image_processor", wrapper)  # a processor may also contain a tokenizer
     if _is_paired_classifier(original):
-        # The model with its head also passes the encoder's input to the decoder.
+        # Without its head; `decoder_reads_text` passes the text to the decoder, as the head would.
         original = cast("PreTrainedModel", original.base_model)
     if original.config.model_type in families.TWO_TOWERS:
         tower = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"

@@ -31,9 +31,9 @@ class Listing:
 
     Attributes:
         commit: the commit of the repository.
-        facts: the facts in its config.
+        facts: the facts from the config of the model.
         small, weights: names and sizes in bytes of the files to download.
-        parameters: the number of parameters by dtype, from the headers of its weights.
+        parameters: the number of parameters by dtype, from the headers of the weight files.
         snapshot: the folder in the cache for all files; it already has some of `small`.
     """
 

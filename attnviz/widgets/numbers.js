@@ -1,4 +1,4 @@
-/* numbers: formats numbers. */
+/* numbers: number formats, and small calculations. */
 
 import { element } from "./dom.js";
 

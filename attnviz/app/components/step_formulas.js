@@ -55,8 +55,8 @@ function addition({ factors, roles, names, rest = [], outcome, role = "" }) {
     return element("li", {}, element("span", { class: "of" }, ...names(at)), element("span", { class: "times" }, ...product));
   });
   /** @type {[string, number][]} */
-  const terms = [[`sum of the ${listed.length} products`, total(listed.map((at) => products[at]))]];
-  if (others.length) terms.push([`the other ${others.length} products`, total(others)]);
+  const terms = [[`sum of the ${others.length ? `${listed.length} largest` : listed.length} products`, total(listed.map((at) => products[at]))]];
+  if (others.length) terms.push([`sum of the other ${others.length} products`, total(others)]);
   const all = [...terms, ...rest];
   const line = all.length === 1 ? [terms[0][0]] : all.flatMap(([name, value], at) => [at ? " + " : "", `${name}: `, bracketed("term", value)]);
   return {

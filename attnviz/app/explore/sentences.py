@@ -59,7 +59,7 @@ class Asides:
     purpose: DeltaGenerator
     remark: DeltaGenerator
     more: DeltaGenerator
-    asking: DeltaGenerator
+    question: DeltaGenerator
 
 
 def asides() -> Asides:
