@@ -26,7 +26,7 @@ BINARY = {".gz", ".npz", ".png", ".safetensors"}
 
 
 def project_files(folder: Path) -> Iterator[Path]:
-    """Yield every file of the project in a folder, except files that tools make."""
+    """Yield every file of the project in a folder, except files that tools generate."""
     for path in sorted(folder.iterdir()):
         hidden = path.name.startswith(".") and path.name not in TRACKED_HIDDEN
         if hidden or path.name in MADE_BY_TOOLS or path.suffix == ".egg-info":
@@ -92,7 +92,7 @@ def test_the_app_has_no_unsafe_calls() -> None:
 
 def test_the_widgets_write_no_html_and_contact_no_other_server() -> None:
     texts = {path: (ROOT / path).read_text("utf-8") for path in BROWSER}
-    for path in BROWSER:  # the static site loads its own files, and its policy lets it load no others
+    for path in BROWSER:  # the static site loads its own files, and its policy forbids all others
         if path.parts[0] == "attnviz" and path.name in FETCHING:
             texts[path] = texts[path].replace("fetch(", "")
     assert "connect-src 'self';" in (ROOT / "attnviz" / "site" / "index.html").read_text("utf-8")
@@ -117,7 +117,7 @@ def test_every_npm_package_is_pinned_and_the_lock_file_names_no_server() -> None
 
 
 def test_the_imports_in_the_dockerfile_exist() -> None:
-    """The tests do not build the image, so they would not notice a renamed module."""
+    """The tests do not build the image, so only this test detects a renamed module."""
     [code] = re.findall(r'python -c "(from .*)"$', (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
     imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
     names = [(node.module or "", each.name) for node in imports for each in node.names]

@@ -99,7 +99,7 @@ def changed_keys(
 
 
 def names_of(groups: Sequence[DisplayToken]) -> list[str]:
-    """Return each token's label, isolated; with its number if the label occurs more than once."""
+    """Return each token's label, as `isolated` text, with the token's number if the label is not unique."""
     times = Counter(group.label for group in groups)
     return [
         isolated(group.label) + ("" if times[group.label] == 1 else f" (token {group.number})")

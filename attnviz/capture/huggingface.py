@@ -31,7 +31,7 @@ from attnviz.trace import Block, Token, Trace
 GREEDY = Writing(tokens=40)
 """The generation settings of an encoder–decoder without a target."""
 
-_MAX_CACHED = 32  # inputs with generated tokens, which a trace and its predictions share
+_MAX_CACHED = 32  # tokenized inputs; a trace and its predictions share the generated tokens
 _SAMPLE = 11  # tokens in the sample input with which a model is inspected
 _SAMPLE_TARGET = 7
 
@@ -71,8 +71,8 @@ class HuggingFaceModel(Model):
 
     Args:
         network: a result of `open_network` that no other model uses.
-        original: the caller's model object, if `network` is a second tree of its modules; its inspection is
-            cached.
+        original: the caller's model object, if `network` is a second tree of its modules; the results of
+            the inspection are cached for this object.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly.

@@ -88,7 +88,7 @@ def assert_close(found: Floats, expected: Tensor) -> None:
 
 
 def states_of(output: Any) -> Tensor:
-    """Return the last hidden states [token, d_model]; an encoder–decoder has them in a tuple."""
+    """Return the last hidden states, [token, d_model]; in an encoder–decoder, those of the decoder."""
     hidden = getattr(output, "last_hidden_state", None)
     batch: Tensor = output.decoder_hidden_states[-1] if hidden is None else hidden
     return batch[0]

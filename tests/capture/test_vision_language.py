@@ -146,7 +146,7 @@ def test_brightened_patch_changes_the_token_at_its_place(family: str, sizes: lis
 
 
 @every_family
-def test_folder_gives_the_same_trace(family: str, tmp_path: Path) -> None:
+def test_folder_and_object_have_equal_traces(family: str, tmp_path: Path) -> None:
     network, processor = built(family)
     network.save_pretrained(tmp_path)
     if (video := getattr(processor, "video_processor", processor)) is None:

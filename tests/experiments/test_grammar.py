@@ -65,7 +65,7 @@ def test_invalid_line_is_reported(line: str, message: str) -> None:
 
 
 def answers_of_heads(text: str, *links: dict[str, str]) -> Answers:
-    """Return answers of heads whose queries have weight 0.6 to one key, 0.7 to themselves, and 1 to [SEP]."""
+    """Return answers of heads whose queries have weight 0.6 on one key, 0.7 on themselves, and 1 on [SEP]."""
     tokens = tokens_of(text)
     names = [token.text for token in tokens]
     weights = np.zeros((len(links), len(tokens), len(tokens)), dtype=np.float32)

@@ -67,7 +67,7 @@ def test_vectors_equal_those_of_each_lines_trace(monkeypatch: pytest.MonkeyPatch
 
 
 def test_streamed_and_in_memory_search_give_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts return in reverse order, as may happen on Ray; repeated sentences give ties."""
+    """Parts are finished in reverse order, as may happen on Ray; repeated sentences cause ties."""
 
     def reverse_order(work: Callable[[Any], Any], parts: Iterator[Any]) -> Iterator[Any]:
         return map(work, reversed(list(parts)))
