@@ -277,9 +277,8 @@ class HuggingFaceModel(Model):
         if found is None:
             found = self._tokenized_and_written(given, edits)
             self._check_edits(edits, found)
-            if all(
-                isinstance(edit, Edit) for edit in edits
-            ):  # replacement vectors may be large and are not cached
+            # Replacement vectors may be large and are not cached.
+            if all(isinstance(edit, Edit) for edit in edits):
                 with self._lock:
                     self._inputs[key] = found
                     while len(self._inputs) > _MAX_CACHED:

@@ -20,9 +20,8 @@ from tests.capture.tiny_vision import FAMILIES, built
 
 TEXT = "what is in this picture ?"
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:__array__ impl:DeprecationWarning"
-)  # caused by PaliGemma's processor
+# Caused by PaliGemma's processor.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ impl:DeprecationWarning")
 every_family = pytest.mark.parametrize("family", FAMILIES)
 
 
@@ -74,9 +73,8 @@ def test_weights_equal_eager(family: str) -> None:
         scores = np.where(block.mask, block.scores, -np.inf)
         formula = torch.tensor(scores).softmax(dim=-1).numpy()
         np.testing.assert_allclose(block.weights, formula, atol=1e-6)
-        for number, each in enumerate(
-            weights if weights.dim() == 4 else ()
-        ):  # Qwen's encoder returns outputs instead
+        # In place of weights, Qwen's encoder returns outputs.
+        for number, each in enumerate(weights if weights.dim() == 4 else ()):
             inside = slice(number * each.shape[-1], (number + 1) * each.shape[-1])
             assert np.array_equal(block.weights[:, inside, inside], each)
     assert trace.blocks[0].projection is not None

@@ -44,8 +44,7 @@ class TokenView:
     Attributes:
         queries, keys: Shown tokens.
         rows, columns: Indices of these tokens in the matrices.
-        left: [layer, head, shown query], weight on shown tokens, by which each row is divided; None if rows
-            are not rescaled.
+        left: [layer, head, shown query], divisor of each row: its weight on shown tokens; None: no rescaling.
         facts: Description of each head, layer by layer.
         explanation: How the numbers were computed.
     """
