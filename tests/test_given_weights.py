@@ -1,4 +1,4 @@
-"""Joining the steps of `generate` into one square matrix, and tokens into a text: known examples."""
+"""`Trace.from_weights` joins the steps of `generate` into a matrix, and tokens into a text."""
 
 from typing import Any
 
@@ -29,12 +29,12 @@ STEPS = {
     "with a cache": [step(PROMPT), step([THIRD]), step([FOURTH])],
     "without a cache": [step(PROMPT), step([row[:3] for row in SQUARE[:3]]), step(SQUARE)],
     "with a static cache": [step(PROMPT, 9), step([THIRD], 9), step([FOURTH], 9)],
-    "of one token": [step([[1]]), step([SQUARE[1][:2]]), step([THIRD]), step([FOURTH])],
+    "with a prompt of one token": [step([[1]]), step([SQUARE[1][:2]]), step([THIRD]), step([FOURTH])],
 }
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
-@pytest.mark.parametrize("tokens", ["abcd", "abcde"])  # a generated last token to which no token attends
+@pytest.mark.parametrize("tokens", ["abcd", "abcde"])  # the last generated token has no weights
 def test_steps_become_one_square_matrix(steps: list[Any], tokens: str) -> None:
     found = Trace.from_weights([(layer, layer) for layer in steps], tokens)
     assert found.stack("decoder").tolist() == [[SQUARE]] * 2
@@ -62,7 +62,7 @@ def test_steps_of_cross_attention_become_one_matrix() -> None:
         assert (found.text, found.target) == ("le chien</s>", "<pad> the")
 
 
-def test_layers_without_weights_are_omitted_and_the_others_keep_their_numbers() -> None:
+def test_layers_without_weights_are_omitted_and_other_layers_keep_their_numbers() -> None:
     for given in ([None, step(PROMPT), None, step(PROMPT)], [(None, step(PROMPT), None, step(PROMPT))]):
         found = Trace.from_weights(given, "ab")
         assert [block.layer for block in found.blocks] == [1, 3]
@@ -78,9 +78,9 @@ def test_layers_without_weights_are_omitted_and_the_others_keep_their_numbers() 
     "steps",
     [
         [(np.concatenate([step(PROMPT)] * 3),)],  # three texts
-        [(step(PROMPT),), (np.ones((1, 2, 1, 3)) / 3,)],  # another number of heads
+        [(step(PROMPT),), (np.ones((1, 2, 1, 3)) / 3,)],  # a different number of heads
         [(step(PROMPT),), (None,)],
-        [(step(PROMPT),), (step([THIRD]), step([THIRD]))],  # another number of layers
+        [(step(PROMPT),), (step([THIRD]), step([THIRD]))],  # a different number of layers
     ],
 )
 def test_steps_that_are_not_of_one_text_are_refused(steps: Any) -> None:

@@ -25,7 +25,7 @@ ClosedPipe = Callable[[], AbstractContextManager[None]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command."""
+    """Return a function that runs a command."""
 
     def run(*arguments: object) -> Result:
         status = command_line.main([str(argument) for argument in arguments])
@@ -36,7 +36,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def output_of(run: Run) -> Output:
-    """Run a command that must succeed, and return its output."""
+    """Return a function that runs a command, which must succeed, and returns its output."""
 
     def output_of(*arguments: object) -> str:
         result = run(*arguments)
@@ -48,7 +48,7 @@ def output_of(run: Run) -> Output:
 
 @pytest.fixture
 def error_of(run: Run) -> Output:
-    """Run a command that must fail, and return its error message."""
+    """Return a function that runs a command, which must fail, and returns its error message."""
 
     def error_of(*arguments: object) -> str:
         result = run(*arguments)
@@ -61,7 +61,7 @@ def error_of(run: Run) -> Output:
 
 @pytest.fixture
 def closed_pipe(monkeypatch: pytest.MonkeyPatch) -> ClosedPipe:
-    """Return a context manager in which standard output is a pipe that nobody reads."""
+    """Return a context manager in which standard output is a pipe closed for reading."""
 
     @contextmanager
     def closed() -> Iterator[None]:

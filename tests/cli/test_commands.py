@@ -132,7 +132,7 @@ def test_a_file_is_overwritten_only_with_force(output_of: Output, error_of: Outp
         (["models", "\x1b[31mred\x07"], "␛[31mred␇"),
     ],
 )
-def test_an_error_message_is_one_sentence(
+def test_an_error_message_is_one_line(
     error_of: Output, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     if "--out" in arguments:  # an unwritable path is reported before the model loads
@@ -180,7 +180,7 @@ def test_app_serves_with_the_list_of_allowed_models(
     output_of("app", "--port", 8600, "--host", "127.0.0.1")
     assert served == [((8501, None), "translator"), ((8600, "127.0.0.1"), "translator")]
     monkeypatch.setitem(importing.EXTRAS, "app", ("nobodys-streamlit>=2",))
-    assert "its extra [app], needs nobodys-streamlit>=2" in error_of("app")
+    assert "(extra [app]) needs nobodys-streamlit>=2" in error_of("app")
 
 
 def test_a_closed_pipe_is_not_an_error() -> None:

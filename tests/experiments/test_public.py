@@ -95,7 +95,7 @@ def test_token_can_be_given_by_number_or_text(call: Callable[[int | str], Any]) 
 def test_repeated_text_is_refused_with_its_positions(folder_of: FolderOf) -> None:
     block = attnviz.trace(TIRED).block(layer=0)
     for call in (lambda: block.row(0, "the"), lambda: attnviz.show(attnviz.trace(TIRED), query="the")):
-        with pytest.raises(InvalidTrace, match=r"'the' is at 1 and 6\. Pass one position as query\."):
+        with pytest.raises(InvalidTrace, match=r"'the' is at 1 and 6\. Pass one of these numbers as query\."):
             call()
     pieces = attnviz.trace("The unfathomable dog").block(layer=0)
     with pytest.raises(InvalidTrace, match="'unfathomable' is at 2, 3"):

@@ -104,7 +104,7 @@ def is_held_out(split: str, pair: tuple[str, str]) -> bool:
 
 
 def pair(rng: Random, split: str, *, held_out: bool) -> tuple[str, str]:
-    """Return a random pair of different words that is held out, or one that is not."""
+    """Return a random pair of different words; `held_out`: whether the pair is held out."""
     first, second = {
         "names": ((*WOMEN, *MEN), (*WOMEN, *MEN)),
         "nouns": (NOUNS, NOUNS),

@@ -45,7 +45,7 @@ class Adjective:
         before: True if it precedes its noun in French.
         before_vowel: Masculine form before a vowel ("vieil"), if different.
         absolute: True if it cannot follow "too" or "very" ("open").
-        colour: True for a colour, which is only used before a noun ("the white dog").
+        colour: True for a colour. Colours are only used before a noun ("the white dog").
     """
 
     english: str

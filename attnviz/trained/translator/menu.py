@@ -14,14 +14,14 @@ SUBJECTS = tuple(noun.english for family in _FAMILIES for noun in NOUNS if noun.
 
 @cache
 def verbs(subject: str) -> tuple[str, ...]:
-    """Return the possible verbs of a subject."""
+    """Return the possible verbs for a subject."""
     options = (verb for family in _FAMILIES if NOUN[subject].kind in family.subjects for verb in family.verbs)
     return tuple(dict.fromkeys(verb.english for verb in options if verb.toward))
 
 
 @cache
 def objects(subject: str, verb: str) -> tuple[str, ...]:
-    """Return the possible objects of a subject and a verb."""
+    """Return the possible objects for a subject and a verb."""
     subject_kind = NOUN[subject].kind
     kinds = {kind for family in _FAMILIES if subject_kind in family.subjects for kind in family.objects}
     return tuple(noun.english for noun in NOUNS if noun.kind in kinds & VERB[verb].kinds)
@@ -29,7 +29,7 @@ def objects(subject: str, verb: str) -> tuple[str, ...]:
 
 @cache
 def predicates(subject: str, verb: str, object_: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the adjectives that make "it" refer to the subject, and those that refer to the object."""
+    """Return the adjectives that make "it" refer to the subject, and the adjectives for the object."""
     kinds = NOUN[subject].kind, NOUN[object_].kind
     for_subject, for_object = (
         reasons(VERB[verb], True, role, kinds[role], (kinds[1 - role],)) for role in (SUBJECT, OBJECT)

@@ -158,7 +158,7 @@ def _adjectives(kind: str) -> tuple[Adjective, ...]:
 
 @cache
 def predicates(kind: str) -> tuple[Predicate, ...]:
-    """Return the predicates that can follow "is", without colours, which are only used before a noun."""
+    """Return the predicates that can follow "is"; colours are only used before a noun."""
     return tuple(
         each
         for each in PREDICATES
