@@ -30,7 +30,7 @@ FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 
 @pytest.fixture(scope="module")
 def single_ablations() -> Numbers:
-    """1 − cosine between each token's outputs with and without each ablated head of BERT, [head, token]."""
+    """1 − cosine between a token's outputs before and after ablating one head of BERT, [head, token]."""
     *_, end = ablate("minilm", ModelInput(TIRED))
     return end.found.distances.cosine_change
 
