@@ -1,4 +1,4 @@
-"""Atomic replacement of files."""
+"""Replace files atomically."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def divergence(weights: Floats | Trace) -> Doubles:
     cells = rows.reshape(len(rows), -1)
     own, half = bits(cells), cells / np.float32(2)
     total = np.zeros((len(rows), len(rows)))
-    # One head against all later heads at a time: all pairs together would not fit in memory.
+    # Compare one head at a time with all later heads: all pairs together would not fit in memory.
     for head in range(len(rows) - 1):
         joint = bits(half[head + 1 :] + half[head])
         total[head, head + 1 :] = np.maximum(joint - (own[head + 1 :] + own[head]) / 2, 0)

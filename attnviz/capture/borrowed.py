@@ -52,8 +52,8 @@ _MAX_COPIED = 2**20
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | VisionModel | VisionLanguageModel:
     """Return a model with the weights of the caller's object, prepared for recording, in `eval` mode.
 
-    It has a second tree of modules, which shares the weights' memory. Nothing is set or hooked on the
-    caller's object, so several threads may share it, and training can continue afterwards.
+    It has a second tree of modules, which shares the weights' memory. The caller's object is not
+    changed, so several threads may share it, and training can continue afterwards.
 
     Args:
         model: a transformers model, or an object that contains one: a pipeline, a compiled model, a model
@@ -64,7 +64,7 @@ def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | Vision
 
     Raises:
         TypeError: the model, tokenizer or processor is not a transformers object.
-        ModelNotSupported: its attention cannot be recorded exactly, or its weights are on several devices.
+        ModelNotSupported: the model's attention cannot be recorded exactly, or it is on several devices.
     """
     original, path = _find_model(model)
     notes = [f"The traced model is part of {type(model).__name__}: {path}."] if original is not model else []
@@ -94,7 +94,7 @@ def _borrowed(
         return _with_images(original, name, wrapper)
     wrapper = getattr(wrapper, "image_processor", wrapper)  # a processor may also contain a tokenizer
     if _is_paired_classifier(original):
-        # Without its head; `decoder_reads_text` passes the text to the decoder, as the head would.
+        # The base model; `decoder_reads_text` passes the text to the decoder, as the complete model does.
         original = cast("PreTrainedModel", original.base_model)
     if original.config.model_type in families.TWO_TOWERS:
         tower = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
@@ -105,7 +105,7 @@ def _borrowed(
         return _vision_model(original, name, wrapper)
     if is_vision or isinstance(wrapper, BaseImageProcessor):
         raise ModelNotSupported(
-            f"{quoted(name)} reads images. Pass one with the model’s image processor: attnviz.look("
+            f"{quoted(name)} reads images. Pass an image and the model’s image processor: attnviz.look("
             "picture, model, processor=AutoImageProcessor.from_pretrained(…))."
             if is_vision
             else f"{quoted(name)} reads texts, not images. Pass a text."
@@ -198,7 +198,7 @@ def _actual_config(network: PreTrainedModel, name: str) -> PreTrainedConfig:
         is_decoder = "encoder_hidden_states" in parameters and not own.is_decoder  # BART's decoder alone
         if getattr(network, "is_decoder", is_decoder):
             raise ModelNotSupported(
-                f"{quoted(name)} is the decoder of an encoder–decoder and needs the encoder's output. "
+                f"{quoted(name)} is the decoder of an encoder–decoder and needs the encoder’s output. "
                 "Pass the complete model."
             )
         own.is_encoder_decoder = False

@@ -1,4 +1,4 @@
-"""Models on the Hugging Face hub: descriptions without their weights, and downloads."""
+"""Describe models on the Hugging Face hub without their weights, and download them."""
 
 from __future__ import annotations
 

@@ -394,7 +394,7 @@ def check_files(files: Iterable[str], folder: Path, name: str) -> None:
 def patch_tokens(grid: tuple[int, int], special: Sequence[str]) -> tuple[Token, ...]:
     """Return special tokens, then patches row by row as "row,column" from 1 (Dosovitskiy et al. 2021, 3.1).
 
-    They are the same for every image and have no characters: `start` and `end` are 0.
+    These tokens are the same for every image and have no characters: `start` and `end` are 0.
 
     Args:
         grid: the numbers of rows and columns of patches.
@@ -532,7 +532,7 @@ def _starts_word(text: str, previous: Token, following: Token) -> bool:
 
 
 def _character_type(letter: str) -> Literal["space", "punctuation", "accent", "letter"]:
-    """Return a character's role in splitting words at white space and punctuation (Devlin et al. 2019)."""
+    """Return the type of a character, which determines where words end (Devlin et al. 2019)."""
     category = unicodedata.category(letter)
     if category == "Zs" or letter in "\t\n\r":
         return "space"

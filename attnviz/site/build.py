@@ -33,7 +33,7 @@ def build(out: Path) -> None:
     """Write the site; replace an earlier site, but keep its documentation.
 
     Args:
-        out: New or empty folder, earlier site, or folder that contains only the documentation in `docs`.
+        out: New or empty folder, earlier site, or folder that contains only `docs`, the documentation.
 
     Raises:
         AttnvizError: the folder contains something else.

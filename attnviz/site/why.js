@@ -19,7 +19,7 @@ const largestOf = (values, count) =>
 /**
  * Returns the elements that show the calculation of one weight.
  * @param {ReturnType<typeof import("./reading.js").weightSteps>} result
- * @param {{ query: number, key: number }} indices of the selected tokens, from 0
+ * @param {{ query: number, key: number }} chosen indices of the two tokens, from 0
  * @param {string} note the head, and the sentence if there are two
  */
 export function weightElements(result, { query, key }, note) {

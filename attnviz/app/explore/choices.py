@@ -128,7 +128,7 @@ def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
             per_head = PER_HEAD.toggle(
                 "Scale colours per head",
                 help="Off: a colour means the same weight in every head. "
-                "On, and always for scores: each head's largest number has the strongest colour.",
+                "On, and always for scores: each head’s largest number has the strongest colour.",
             )
     body = st.container()
     foot = st.container(horizontal=True, vertical_alignment="center")

@@ -44,7 +44,7 @@ class ExploreSelection:
 
     @property
     def changed_trace(self) -> Trace | None:
-        """Trace of `changed`."""
+        """Trace of `changed`; None if the change is not shown."""
         return traces.trace(self.model, self.changed) if self.changed else None
 
 

@@ -78,7 +78,7 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
         switch = st.container(width="content")
         try:
             model = reading_model(offer_own=False)
-        except AttnvizError as error:  # for example, its folder was deleted
+        except AttnvizError as error:  # for example, the model's folder was deleted
             stop(error)
     title = markdown.plain(model.title)
     beside.purpose.markdown(f"**Attention** in {title}: which word attends to which.", width="content")
@@ -136,7 +136,7 @@ def _choose_role(entry: Entry) -> None:
     """Draw a select for the use of the second box if the model supports several uses."""
     roles = _roles(entry)
     if len(roles) == 1:
-        SECOND_BOX.forget()  # selected for the previous model
+        SECOND_BOX.forget()  # it was selected for another model
     else:
         SECOND_BOX.select("Use of the second text box", roles, on_change=_change_role, args=(entry,))
 

@@ -29,7 +29,7 @@ class HeldOutResults:
     Attributes:
         variant, title: Name and title of the translator's variant.
         seed: Random seed.
-        shipped: True if these are the bundled weights.
+        shipped: True for the bundled weights.
         head: Encoder head that attends from "it" to its referent most often, such as "2-1".
         pronoun: Fraction of sentences in which the correct one of *il* and *elle* has the higher probability.
         exact: Fraction of fully correct translations, by the kind of word combination that is new.
