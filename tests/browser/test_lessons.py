@@ -159,7 +159,7 @@ def test_cross_attention(page: Page, server: Server) -> None:
     queries.first.press("End")
     page.keyboard.press("Enter")
     wait_idle(page)
-    assert_in_url(page, reads=f"{queries.count()} [SEP]")
+    assert_in_url(page, cross_query=f"{queries.count()} [SEP]")
     assert page.get_by_role("main").locator("u").count() == 0
     assert_accessible(page)
 

@@ -136,7 +136,7 @@ def test_edit_changes_translation_and_predictions() -> None:
     assert f"Output without the changes: `{FRENCH}`" in text
     assert f"With the changes: `{edited}`" in text
     assert re.search(r"Head encoder 2-1: \*\*rank \d+ of \d+\*\*", text)
-    assert app.selectbox(key="asked").value == "10 car"
+    assert app.selectbox(key="expected_at").value == "10 car"
     rows = expected_rows(app)
     assert rows[0]["label"] == "il"
     assert f"`il` changes from **{100 * rows[0]['shares'][0]:.1f} %** to" in text
