@@ -133,7 +133,7 @@ def test_edit_changes_translation_and_predictions() -> None:
     app = wait_finished(visit("intervene", model="translator", edits="encoder 2-1", layer="2", head="1"))
     edited = attnviz.trace(TIRED, "translator", edits=["encoder 2-1"]).target
     text = page_text(app)
-    assert f"Output text before: `{FRENCH}`" in text
+    assert f"before: `{FRENCH}`" in text
     assert f"With the changes: `{edited}`" in text
     assert re.search(r"Head encoder 2-1: \*\*rank \d+ of \d+\*\*", text)
     assert app.selectbox(key="expected_at").value == "10 car"
