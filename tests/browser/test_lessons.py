@@ -34,7 +34,7 @@ ANIMATED = ("query_key_value", "block", "cause")
 
 
 def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
-    """Open a lesson by a link, with all sections; return its main part."""
+    """Open a lesson by a link, with all sections open; return the page's main element."""
     if name in ANIMATED:
         page.emulate_media(reduced_motion="no-preference")
     everything = {"open": EVERYTHING} if name in OPEN.pages else {}
