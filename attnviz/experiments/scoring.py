@@ -157,7 +157,7 @@ class Scores:
     reasons: tuple[SkippedSentence, ...] = ()
 
     def __add__(self, other: Scores) -> Scores:
-        """Return the sums over the examples of both."""
+        """Return the sums over the examples of both operands."""
         zeros = np.zeros(self.sums["score"].shape)
         return Scores(
             self.unit,
@@ -308,7 +308,7 @@ Found = Mapping[str, Scores]
 
 
 class Step(NamedTuple):
-    """The number of examples in one part, including skipped ones, and their scores."""
+    """The number of examples in one part, including skipped examples, and their scores."""
 
     examples: int
     found: Found
@@ -321,7 +321,7 @@ Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterable[Any]]
 def measure(
     tests: Sequence[HeadTest[Any]], corpus: Corpus, model: str, share: Share = map
 ) -> Iterator[Progress[Found]]:
-    """Read all examples of a text once and score them by all these tests.
+    """Read all examples of a text once and score them with all these tests.
 
     Args:
         tests: Tests with the same source.

@@ -27,7 +27,7 @@ def bert() -> Bert:
 
 
 def tokens(text: str) -> tuple[Token, ...]:
-    """Return the tokens of a text, [CLS] and [SEP] included.
+    """Return the tokens of a text, including [CLS] and [SEP].
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text is invalid.

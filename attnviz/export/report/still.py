@@ -1,4 +1,4 @@
-"""The initial state of a figure as a drawing."""
+"""The initial state of a figure as a static drawing."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ MIN_LINE = 0.01
 # In pixels.
 _WIDTH = 640
 _EDGE = 16
-_TOP = 76  # below the title and the names of the axes
-_LEFT, _RIGHT = 190, 450  # start and end of the lines
+_TOP = 76  # upper edge of the picture, below the title and the names of the axes
+_LEFT, _RIGHT = 190, 450  # where lines start and end
 _MIN_ROW, _MAX_ROW = 12, 26  # heights; below the minimum, rows have no labels
-_MAX_SIDE = 2400  # height of all rows
-_MAX_NAME = 18  # characters, not pixels
+_MAX_SIDE = 2400  # maximum height of all rows together
+_MAX_NAME = 18  # maximum number of characters of a label
 _BAR = 84  # width of the colour bar with its numbers
 _TICKS = (0, 0.01, 0.1, 0.25, 0.5, 1)
 
