@@ -22,7 +22,7 @@ window.stopwatch = (() => {
   const widget = (key) =>
     document.querySelector(`.st-key-${key} [data-testid="stBidiComponentIsolated"]`)?.shadowRoot?.querySelector(".root");
 
-  /** Resolves with the time at which the next frame is drawn; the message is delivered after its rendering. */
+  /** Resolves with the time at which the next frame is drawn: the message arrives after the frame is rendered. */
   const frame = () =>
     new Promise((done) => {
       requestAnimationFrame(() => {
@@ -52,7 +52,7 @@ window.stopwatch = (() => {
     }
   }
 
-  let settling; // waits for the click that `begin` times
+  let settling; // waits until the page settles after the click that `begin` times
 
   /**
    * Times the next click: call this, click, then wait for `end`.
@@ -112,7 +112,7 @@ window.stopwatch = (() => {
     };
   }
 
-  /** Resolves when the page settles: the ms from the click until the head is drawn, and until the page settles. */
+  /** Resolves when the page has settled, with the ms from the click until the head was drawn and the page settled. */
   const end = () => settling();
 
   return { picture, begin, end, widget };

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# A part may import parts of lower layers; of its own layer it may import only itself.
+# A part may import parts of lower layers; in its own layer, it may import only itself.
 LAYERS = {
     "app.py": 13,
     "pages": 12,
@@ -90,7 +90,7 @@ def part_named(names: list[str]) -> str:
 
 @cache
 def imported(source: str, path: Path) -> tuple[list[str], ...]:
-    """Return every name that a file imports, split at the dots; relative imports are made absolute."""
+    """Return every name that a file imports, split at the dots; relative imports become absolute."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -137,7 +137,7 @@ def test_every_import_is_allowed() -> None:
 def files_imported(source: str, path: Path) -> Iterator[Path]:
     """Yield the project's files that a file imports, at the top or inside a function."""
     for names in imported(source, path):
-        for part in (names, names[:-1]):  # the last name is a file or is defined in one
+        for part in (names, names[:-1]):  # the last name is a file, or is defined in a file
             file = Path(*part).with_suffix(".py") if part else path
             if file in SOURCES and file != path:
                 yield file
@@ -169,10 +169,10 @@ def test_importing_the_app_does_not_import_torch() -> None:
 # docs/architecture.md is up to date.
 
 TEXT = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-MAX_PATH_FILES = 20
+MIN_PATHS = 20
 
 
 def test_every_file_named_in_the_document_exists() -> None:
     paths = re.findall(r"`((?:attnviz|pages|tests|docs|training)/[\w/.]+)`", TEXT)
-    assert len(paths) > MAX_PATH_FILES
+    assert len(paths) >= MIN_PATHS
     assert [name for name in paths if not (ROOT / name).exists()] == []

@@ -1,4 +1,4 @@
-"""Joining the steps of `generate` into one square matrix, and tokens into a text: known examples."""
+"""Known examples of steps of `generate` joined into one square matrix, and of tokens joined into a text."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
-@pytest.mark.parametrize("tokens", ["abcd", "abcde"])  # a generated last token to which no token attends
+@pytest.mark.parametrize("tokens", ["abcd", "abcde"])  # no token attends to the last generated token
 def test_steps_become_one_square_matrix(steps: list[Any], tokens: str) -> None:
     found = Trace.from_weights([(layer, layer) for layer in steps], tokens)
     assert found.stack("decoder").tolist() == [[SQUARE]] * 2
@@ -78,9 +78,9 @@ def test_layers_without_weights_are_omitted_and_the_others_keep_their_numbers() 
     "steps",
     [
         [(np.concatenate([step(PROMPT)] * 3),)],  # three texts
-        [(step(PROMPT),), (np.ones((1, 2, 1, 3)) / 3,)],  # another number of heads
+        [(step(PROMPT),), (np.ones((1, 2, 1, 3)) / 3,)],  # a different number of heads
         [(step(PROMPT),), (None,)],
-        [(step(PROMPT),), (step([THIRD]), step([THIRD]))],  # another number of layers
+        [(step(PROMPT),), (step([THIRD]), step([THIRD]))],  # a different number of layers
     ],
 )
 def test_steps_that_are_not_of_one_text_are_refused(steps: Any) -> None:

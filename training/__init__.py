@@ -1,9 +1,9 @@
 """Train and evaluate the small models; not in the wheel.
 
-The training loop, the grammars and the networks are in `attnviz.trained`, because a page trains a model.
+The training loop, the grammars and the networks are in `attnviz.trained`, because a lesson trains a model.
 Run these commands in the root of the repository to regenerate everything, in about two hours on one core:
 
-- `python -m training.translators`: weights of the translators, results of three seeds each;
+- `python -m training.translators`: weights of the translators, and results of three seeds each;
 - `python -m training.storytellers`: the same for the language models;
 - `python -m training.steps`: the stored steps of five training runs;
 - `python -m training.distances`: recurrent networks and a transformer on sentences of increasing length;

@@ -98,7 +98,7 @@ def build_network(vl_processor: Any) -> Any:
 
 
 class Batches:
-    """Converts questions to tensors. Each shape is drawn and resized to a patch only once."""
+    """Tensors of questions and images; each shape is drawn and resized to a patch only once."""
 
     def __init__(self, vl_processor: Any) -> None:
         self._token = vl_processor.tokenizer.convert_tokens_to_ids
@@ -115,24 +115,24 @@ class Batches:
                 self._small[shape, colour] = given["pixel_values"][0, :, PATCH : 2 * PATCH, PATCH : 2 * PATCH]
         self._empty = given["pixel_values"][0, :, :PATCH, :PATCH].repeat(1, GRID, GRID)
 
-    def pixels(self, some: Sequence[Question]) -> Tensor:
-        """Return the pixels of images, [picture, colour, row, column]."""
-        found: Tensor = self._empty.repeat(len(some), 1, 1, 1)
-        for picture, each in zip(found, some, strict=True):
+    def pixels(self, questions: Sequence[Question]) -> Tensor:
+        """Return the pixels of the questions' images, [question, colour, row, column]."""
+        found: Tensor = self._empty.repeat(len(questions), 1, 1, 1)
+        for picture, each in zip(found, questions, strict=True):
             for shape in each.shapes:
                 top, left = shape.row * PATCH, shape.column * PATCH
                 picture[:, top : top + PATCH, left : left + PATCH] = self._small[shape.shape, shape.colour]
         return found
 
-    def ids(self, some: Sequence[Question]) -> Tensor:
-        """Return token ids, [question, token], padded on the left; the last one is a shape or a colour."""
-        texts = [["<s>", *[_IMAGE] * (GRID * GRID), *each.text.split()] for each in some]
+    def ids(self, questions: Sequence[Question]) -> Tensor:
+        """Return token ids, [question, token], padded on the left; the last token is a shape or a colour."""
+        texts = [["<s>", *[_IMAGE] * (GRID * GRID), *each.text.split()] for each in questions]
         longest = max(map(len, texts))
         return torch.tensor([self._token(["<pad>"] * (longest - len(text)) + text) for text in texts])
 
-    def answers(self, some: Sequence[Question]) -> Tensor:
+    def answers(self, questions: Sequence[Question]) -> Tensor:
         """Return the token ids of the answers, [question]."""
-        return torch.tensor(self._token([each.answer for each in some]))
+        return torch.tensor(self._token([each.answer for each in questions]))
 
 
 def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
@@ -141,7 +141,7 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
     random, vl_processor = Random(seed), build_processor()  # noqa: S311 - not for security
     model, batches = build_network(vl_processor), Batches(vl_processor)
     for name, parameter in model.named_parameters():
-        if "vision_tower" in name and "self_attn.out_proj" in name:  # patches stay independent
+        if "vision_tower" in name and "self_attn.out_proj" in name:  # the patches exchange no information
             parameter.requires_grad_(False).zero_()
     optimizer = torch.optim.AdamW(
         [each for each in model.parameters() if each.requires_grad], lr=3e-3, weight_decay=0.01
@@ -150,11 +150,11 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
     # Images have one shape at first, and one more whenever the loss is low enough.
     num_shapes, average = 1, float("inf")
     for step in range(1, steps + 1):
-        some = [question(random, minimum=1, maximum=num_shapes) for _ in range(BATCH)]
-        ids = batches.ids(some)
-        given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": batches.pixels(some)}
+        batch = [question(random, minimum=1, maximum=num_shapes) for _ in range(BATCH)]
+        ids = batches.ids(batch)
+        given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": batches.pixels(batch)}
         logits = model(**given, logits_to_keep=1).logits[:, -1]
-        loss = torch.nn.functional.cross_entropy(logits, batches.answers(some))
+        loss = torch.nn.functional.cross_entropy(logits, batches.answers(batch))
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # untyped in torch
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -28,7 +28,7 @@ def translator_steps(steps: int) -> tuple[int, ...]:
 
 def storyteller_steps(steps: int) -> tuple[int, ...]:
     """Return the steps at which a storyteller's snapshots are stored, most of them while heads form."""
-    dense = range(550, 900, 25)  # in the bundled storytellers
+    dense = range(550, 900, 25)  # when heads form in the bundled storytellers
     return tuple(sorted({*range(0, steps, 100), *(step for step in dense if step < steps), steps}))
 
 
@@ -43,7 +43,7 @@ def metadata(settings: Settings, sentences: Evaluation) -> dict[str, str]:
     }
 
 
-def _printed(events: Iterable[int | Snapshot]) -> list[Snapshot]:
+def _print_measures(events: Iterable[int | Snapshot]) -> list[Snapshot]:
     """Print the measures of each snapshot, and return all snapshots."""
     snapshots = []
     for each in events:
@@ -54,15 +54,15 @@ def _printed(events: Iterable[int | Snapshot]) -> list[Snapshot]:
 
 
 def main(names: Collection[str]) -> None:
-    """Regenerate the stored steps of some training runs."""
+    """Regenerate the stored steps of these training runs; of all if `names` is empty."""
     for name in names or STORED:
         if name in SIZES:
             events = copying.train_with_snapshots(name, 0, STEPS, storyteller_steps(STEPS))
-            write({"variant": name, "seed": "0"}, _printed(events), file_of(name))
+            write({"variant": name, "seed": "0"}, _print_measures(events), file_of(name))
         else:
             settings, sentences = Settings.of(name), Evaluation.of(SENTENCES)
             events = evaluation.train_with_snapshots(settings, sentences, translator_steps(settings.steps))
-            write(metadata(settings, sentences), _printed(events), file_of(name))
+            write(metadata(settings, sentences), _print_measures(events), file_of(name))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def test_workers_and_address_are_passed_to_ray(output_of: Output, monkeypatch: p
         (["latin.txt"], "is not UTF-8 text"),
         (["empty.txt"], "no sentence"),
         (["corpus.txt", "--test", "dance"], "not a test of heads"),
-        (["corpus.txt", "--test", "pronouns"], "Line 1: it needs"),
+        (["corpus.txt", "--test", "pronouns"], "Line 1: a pair needs"),
         (["corpus.txt", "--address", "there:6379"], "--address requires --ray"),
         (["long.txt"], "cannot read any of the sentences"),
     ],

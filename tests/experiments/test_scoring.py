@@ -25,7 +25,7 @@ LINES = (
 
 
 def summed(scores: Doubles, unit: Unit = "share") -> Scores:
-    """Return the sums of these scores [example, layer, head]; weights are half of the scores."""
+    """Return the sums of these scores, [example, layer, head]; the attention weights are half the scores."""
     test: HeadTest[Doubles] = HeadTest(
         "made",
         "How much",
@@ -122,7 +122,7 @@ def test_items_of_one_sentence_are_not_independent() -> None:
         add, [Scores.of(test, at, one[None].astype(float), [0], 1) for at, one in enumerate(right)]
     )
     np.testing.assert_array_equal(repeated.mean, single.mean)
-    np.testing.assert_allclose(repeated.interval, single.interval, atol=0.06)  # 40 items, not 200
+    np.testing.assert_allclose(repeated.interval, single.interval, atol=0.06)  # as for 40 items, not 200
     all_right = reduce(add, [Scores.of(test, at, np.ones((3, 1, 1)), [0], 1) for at in range(10)])
     assert [float(end[0, 0]) for end in all_right.interval] == [pytest.approx(wilson(10, 10)[0]), 1.0]
 

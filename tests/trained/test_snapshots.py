@@ -1,4 +1,4 @@
-"""Snapshots of a training run: reading, writing, and the stored ones."""
+"""Snapshots of a training run: parsing, saving and loading, and the stored snapshots."""
 
 from dataclasses import asdict
 from pathlib import Path
