@@ -5,7 +5,7 @@ cd "$(dirname "$0")"
 
 python=$1
 shift
-pins() { sed -n 's/^\([a-z][^ ]*==[^ ]*\).*/\1/p' "$@"; }
+pins() { sed -n 's/^\([A-Za-z][^ ]*==[^ ]*\).*/\1/p' "$@"; }
 install() { "$python" -m pip --quiet --no-input --disable-pip-version-check install "$@"; }
 
 # PyTorch's own index has a build without CUDA: 0.2 GB instead of several. If the index cannot be reached within five

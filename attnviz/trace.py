@@ -65,7 +65,7 @@ ROW_ROUNDING = 0.02
 """The maximum difference between a row's sum and 1: the rounding errors of bfloat16 add up."""
 
 ROUNDING = 1e-5
-"""The maximum amount by which a weight may exceed 1, from rounding: redirecting attention adds weights."""
+"""The maximum amount by which a weight may exceed 1: an edit can add weights, with rounding errors."""
 
 
 class Patch(NamedTuple):
@@ -302,7 +302,7 @@ class Block:
         return found
 
     def rows(self, head: SupportsIndex, queries: Iterable[SupportsIndex | str]) -> Floats:
-        """Return the weights of some queries, [query, key], without reading the others.
+        """Return the weights of some queries, [query, key], without reading the other rows.
 
         In a trace with `store="vectors"`, they are computed from queries and keys in the model's dtype, and
         equal the model's own up to rounding.
@@ -326,7 +326,7 @@ class Block:
         return cast("Floats", _frozen(_checked("weights", found)))
 
     def allowed(self, queries: Iterable[SupportsIndex]) -> Mask:
-        """Return the rows of `mask` for some queries, bool [query, key], without reading the others.
+        """Return the rows of `mask` for some queries, bool [query, key], without reading the other rows.
 
         Raises:
             InvalidTrace, TypeError: as for `rows`.
@@ -425,7 +425,7 @@ class Top(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trace:
-    """One forward pass of a model over one text (two, for an encoder–decoder).
+    """One forward pass of a model over one text (two texts for an encoder–decoder).
 
     Traces are compared by identity: `==` of two traces with equal values is False. Compare their arrays:
     `numpy.array_equal(one.stack("encoder"), other.stack("encoder"))`.
@@ -565,7 +565,7 @@ class Trace:
         return self.blocks[0].key_tokens if self.blocks else ()
 
     def of_kind(self, kind: Kind | None = None) -> tuple[Block, ...]:
-        """Return the blocks of one kind, by layer; None: of the only kind.
+        """Return the blocks of one kind, by layer; `kind` can be None if there is only one.
 
         Raises:
             InvalidTrace: the model has no attention of this kind, or several kinds and `kind` is None.
@@ -585,7 +585,7 @@ class Trace:
         return blocks
 
     def block(self, kind: Kind | None = None, layer: SupportsIndex = 0) -> Block:
-        """Return one layer's attention; layers count from 0. None: of the only kind.
+        """Return one layer's attention; layers count from 0, and `kind` can be None if there is only one.
 
         Raises:
             InvalidTrace: the model has no such layer.
@@ -607,7 +607,7 @@ class Trace:
         )
 
     def stack(self, kind: Kind | None = None) -> Floats:
-        """Return all weights of one kind, [layer, head, query, key]; None: of the only kind."""
+        """Return all weights of one kind, [layer, head, query, key]; `kind` as for `of_kind`."""
         return _frozen(np.stack([block.weights for block in self.of_kind(kind)]))
 
     def save(self, file: str | PathLike[str] | IO[bytes], what: Literal["all", "attention"] = "all") -> None:
@@ -859,8 +859,8 @@ def _plain_tokens(
     begins = len(spellings) if second is None else as_int(second, "second")
     if second is not None and not 0 < begins < len(spellings):
         raise InvalidTrace(
-            f"second is {begins}; it must be the position of a token after the first, from 1 to "
-            f"{len(spellings) - 1}."
+            "second must be the position of a token after the first, from 1 to "
+            f"{len(spellings) - 1}, not {begins}."
         )
     texts, found, words = [], [], 0
     for sentence, part in enumerate((spellings[:begins], spellings[begins:])):
@@ -950,20 +950,20 @@ def _checked_weights(given: Any, where: str, sink: bool) -> Floats:
 
 
 def _fault(weights: Floats, sink: bool = False) -> tuple[tuple[int, ...], str] | None:
-    """Return the indices of the row of [..., key] with the largest error, and a message; None: no error.
+    """Return the indices of the row with the largest error, and a message; None if all rows are valid.
 
     With a sink, a row may sum to less than 1.
     """
     lowest, sums = weights.min(axis=-1), weights.sum(axis=-1)
     off = np.abs(np.maximum(sums, 1) - 1 if sink else sums - 1)
-    off = np.where(lowest < 0, np.inf, off)  # argmax prefers NaN
+    off = np.where(lowest < 0, np.inf, off)  # argmax treats NaN as the maximum
     at = tuple(map(int, np.unravel_index(int(off.argmax()), off.shape)))
     if off[at] <= ROW_ROUNDING:
         return None
     reason = f"contains {lowest[at]:.4g}" if lowest[at] < 0 else f"sums to {sums[at]:.4g}, not to 1"
     if not np.isfinite(sums[at]):
         reason = "contains numbers that are not finite"
-    return at, f"{reason}. Weights are from 0 to 1, and each row sums to 1."
+    return at, f"{reason}. Weights must be from 0 to 1, and each row must sum to 1."
 
 
 def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...]) -> dict[str, Any]:
@@ -974,7 +974,7 @@ def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...])
 
 
 def changed(block: Block, **fields: Any) -> Block:
-    """Return a block with some fields replaced, without reading the others."""
+    """Return a block with some fields replaced, without reading the other fields."""
     return Block(**(vars(block) | fields))
 
 
@@ -997,7 +997,7 @@ _QUERY_AXES = {"query": 1, "weights": 1, "bias": 1, "mask": 0}
 
 
 def refuse_selected(trace: Trace) -> None:
-    """Raise an error if heads or queries of a trace were selected: it cannot be shown completely.
+    """Raise an error if heads or queries were selected: such a trace cannot be shown completely.
 
     Raises:
         InvalidTrace: heads or queries were selected.
@@ -1160,7 +1160,7 @@ def checked_place(place: SupportsIndex | str, tokens: Sequence[Token], name: str
             raise InvalidTrace(
                 f"There is no token {place!r:.60}. Pass its position, from 0."
                 if not found
-                else f"{place!r:.60} is at {joined([*map(str, found)])}. Pass one position as {name}."
+                else f"{place!r:.60} is at {joined([*map(str, found)])}. Pass one of these numbers as {name}."
             )
         return found[0]
     if as_int(place, name) not in range(len(tokens)):

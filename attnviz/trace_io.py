@@ -1,9 +1,7 @@
 """The file format of traces: an NPZ archive that numpy can open, without executable content.
 
-It contains `header.npy` (JSON as bytes) and named arrays. They are not compressed:
-compression would save only 8 %, and a small file could expand to any size in memory.
-
-The contents of the header and the arrays are defined in `attnviz.trace`.
+It contains `header.npy` (JSON as bytes) and named arrays, as defined in `attnviz.trace`. They are not
+compressed: compression would save only 8 %, and a small file could expand to any size in memory.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ FORMAT = "attnviz trace"
 VERSION = 3
 
 MAX_BYTES = 3 * 2**29
-"""The maximum total size of the arrays; a trace of BERT-large with 512 tokens and W_O takes 2/5 of it."""
+"""The maximum total size of the arrays: 2.5 traces of BERT-large with 512 tokens and W_O."""
 MAX_HEADER_BYTES = 2**22
 """The maximum size of the header: enough for 40,000 tokens."""
 MAX_DIRECTORY_BYTES = 2**20

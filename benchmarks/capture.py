@@ -106,7 +106,7 @@ def compare(
         return [block.weights for block in attnviz.trace(ids, bundled_name or model, store="weights").blocks]
 
     if not all(map(np.array_equal, plain(), ours())):
-        raise SystemExit(f"{name}: the weights differ from those of eager attention.")
+        raise SystemExit(f"{name}: the weights differ from the weights of eager attention.")
     seconds, traced, found = ratio(plain, ours, rounds)
     figure = f"{1e3 * traced:,.0f} / {1e3 * seconds:,.0f} ms: {found:.2f} ×"
     report.row(name, figure, f"≤ {max_ratio} ×", met=found <= max_ratio)

@@ -1,7 +1,7 @@
 """Recompute the numbers in README, docs and pages: docs/claims.toml has the sentences and the values.
 
 `python -m benchmarks.claims` recomputes all claims, `python -m benchmarks.claims ID …` some. The exit status
-is 1 if a value differs from the recorded one, or if a sentence is no longer in its file.
+is 1 if a value differs from the recorded value, or if a sentence is no longer in its file.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def words_that_repeat() -> str:
 
 
 def limits_of_texts() -> str:
-    """Return the limits of texts, for a model of 12 × 12 heads and for the bundled one."""
+    """Return the limits of texts, for a model of 12 × 12 heads and for the bundled model."""
 
     def longest(weights: int, heads: int) -> int:
         return int((weights / heads) ** 0.5)
@@ -227,7 +227,7 @@ def long_distances() -> str:
 
 
 def translators_measured_again() -> str:
-    """Compare the stored results of the bundled translators with new ones from their weights."""
+    """Compare the stored results of the bundled translators with new results from their weights."""
     same = []
     for name, variant in VARIANTS.items():
         [stored] = [run for run in _stored_results(name) if run["shipped"]]
@@ -237,7 +237,7 @@ def translators_measured_again() -> str:
 
 
 def distances_measured_again() -> str:
-    """Compare the stored results of the saved networks with new ones from their weights."""
+    """Compare the stored results of the saved networks with new results from their weights."""
     found = distance.read()
     tested = [
         distances.held_out_sentences(distances.SENTENCES, clauses) for clauses in range(len(found.words))

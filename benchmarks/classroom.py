@@ -26,7 +26,7 @@ import psutil
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
-from benchmarks.proxy import proxied, wait_for
+from benchmarks.proxy import run_proxy, wait_for
 from benchmarks.report import Report, parser
 from tests.app.classroom import redis_server
 from tests.browser.server import Server, running
@@ -315,7 +315,7 @@ def main(*, smoke: bool) -> None:
     with ExitStack() as stack:
         address = stack.enter_context(redis_server.running())
         servers = [stack.enter_context(serving(address)) for _ in range(2)]
-        proxy = stack.enter_context(proxied(servers))
+        proxy = stack.enter_context(run_proxy(servers))
         asyncio.run(two_servers(report, rooms_url(proxy), servers[0].process.kill, size))
     report.end()
 

@@ -1,7 +1,7 @@
 """Compare the sizes of notebooks with ten figures of attnviz, BertViz and CircuitsVis.
 
-The figures show the bundled BERT on 15 tokens: the heads of one layer, or all 72. Downloads from other hosts
-are not counted: BertViz's libraries, and the code of CircuitsVis if "online".
+The figures show the bundled BERT on 15 tokens: the heads of one layer, or all 72 heads. Downloads from other
+hosts are not counted: BertViz's libraries, and the code of CircuitsVis if "online".
 
 Run: python -m benchmarks.notebook_size [--smoke]
 """

@@ -79,7 +79,7 @@ def milliseconds(values: Iterable[float]) -> str:
 
 
 def first_picture(browser: Browser) -> tuple[float, float]:
-    """Return the seconds from the start of a server to the first picture, and to that of a typed text."""
+    """Return the seconds from a server's start to the first picture, and to a typed sentence's picture."""
     with visitor(browser) as page:
         begun = time.time()
         with fresh_server() as url:
@@ -148,7 +148,7 @@ class Visit:
     times: dict[str, list[Times]] = field(default_factory=dict)
 
     def time(self, name: str, click: Callable[[], None], head: str | None = None) -> None:
-        """Time one click until the page shows this head and until it has settled."""
+        """Time one click until the page shows this head and until the page has settled."""
         self.page.evaluate("head => stopwatch.begin(head)", head)
         click()
         measured: dict[str, Any] = self.page.evaluate("stopwatch.end()")

@@ -20,7 +20,7 @@ from tests.debian import install
 
 
 @contextmanager
-def proxied(servers: Sequence[Server]) -> Iterator[str]:
+def run_proxy(servers: Sequence[Server]) -> Iterator[str]:
     """Yield the URL of a HAProxy in front of these servers, configured as in `deploy/haproxy.cfg`."""
     path = f"{os.environ['PATH']}:/usr/sbin"
     if not shutil.which("haproxy", path=path):
@@ -55,7 +55,7 @@ def proxied(servers: Sequence[Server]) -> Iterator[str]:
 
 
 def wait_for(url: str) -> None:
-    """Wait until this URL answers without an error."""
+    """Wait until a request to this URL succeeds."""
     while True:
         with suppress(OSError), urllib.request.urlopen(url, timeout=5):
             return

@@ -68,21 +68,21 @@ def record(browser: Browser, server: Server, clicks: Clicks = clicks) -> list[by
     exchanges: list[Exchange] = []
     premature: list[Exchange] = []
 
-    def sent(message: bytes | str) -> None:
+    def on_sent(message: bytes | str) -> None:
         assert isinstance(message, bytes)  # noqa: S101 - Streamlit sends nothing else
         if BackMsg.FromString(message).WhichOneof("type") == "rerun_script":
             premature.extend(exchange for exchange in exchanges[-1:] if not exchange.answered)
             exchanges.append(Exchange(message))
 
-    def received(message: bytes | str) -> None:
+    def on_received(message: bytes | str) -> None:
         assert isinstance(message, bytes)  # noqa: S101
         answer = ForwardMsg.FromString(message)
         if answer.WhichOneof("type") == "script_finished":  # an interrupted run is no answer
             exchanges[-1].answered = answer.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
     def watch(socket: WebSocket) -> None:
-        socket.on("framesent", sent)
-        socket.on("framereceived", received)
+        socket.on("framesent", on_sent)
+        socket.on("framereceived", on_received)
 
     with visitor(browser) as page:
         page.on("websocket", watch)

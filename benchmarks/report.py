@@ -25,7 +25,7 @@ class Report:
 
     Attributes:
         title: the title of the table.
-        browser: the browser's version; "" without a browser.
+        browser: the browser's version; "" if the benchmark uses no browser.
         missed: the names of the rows that missed their targets.
     """
 

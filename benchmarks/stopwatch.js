@@ -52,7 +52,7 @@ window.stopwatch = (() => {
     }
   }
 
-  let settling; // waits until the page settles after the click that `begin` times
+  let waitUntilSettled; // waits for the click that `begin` times
 
   /**
    * Times the next click: call this, click, then wait for `end`.
@@ -100,7 +100,7 @@ window.stopwatch = (() => {
     onMessage = note;
     window.addEventListener("click", ({ timeStamp }) => (start = timeStamp), { capture: true, once: true });
 
-    settling = async () => {
+    waitUntilSettled = async () => {
       const begun = performance.now();
       const answered = () => start !== null && lastMessage > start && app.dataset.testScriptState === "notRunning";
       while (!answered() || waiting || performance.now() - changed < QUIET_MS) {
@@ -112,8 +112,8 @@ window.stopwatch = (() => {
     };
   }
 
-  /** Resolves when the page has settled, with the ms from the click until the head was drawn and the page settled. */
-  const end = () => settling();
+  /** Resolves when the page settles; returns the ms from the click until the head is drawn and the page settles. */
+  const end = () => waitUntilSettled();
 
   return { picture, begin, end, widget };
 })();

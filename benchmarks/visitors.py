@@ -37,7 +37,7 @@ from websockets.sync.client import ClientConnection
 from attnviz.trained.storyteller.grammar import NOUNS
 from benchmarks.browser import launched
 from benchmarks.page import WITH_EMPTY_PAGE, load_model
-from benchmarks.proxy import proxied, wait_for
+from benchmarks.proxy import run_proxy, wait_for
 from benchmarks.recording import SENTENCE, TIMEOUT_SECONDS, after_reconnection, clicks, record, with_sentence
 from benchmarks.report import Report, parser
 from tests.browser.explore import Explore
@@ -54,7 +54,7 @@ RUN_TARGET = 0.025
 """The target for the CPU seconds per script run."""
 
 EMPTY_PAGE_VISITORS = 60
-"""The number of visitors of the empty page."""
+"""The number of visitors on the empty page."""
 
 BUSY = b"This server is busy"
 CROWD, CROWD_TARGET = 200, 1.0
@@ -78,7 +78,7 @@ def answer(socket: ClientConnection, message: bytes) -> None:
         received = socket.recv(TIMEOUT_SECONDS, decode=False)
         if BUSY in received:
             raise RuntimeError("The server refused a visitor's sentence.")
-        if len(received) > 100:  # bytes: the last message of an answer is short
+        if len(received) > 100:  # bytes; the last message of an answer is shorter
             continue
         forwarded = ForwardMsg.FromString(received)
         if forwarded.WhichOneof("type") == "script_finished" and (
@@ -202,18 +202,18 @@ def one_server(
 
 
 def empty_page(report: Report, server: Server, recorded: Sequence[bytes], count: int, pause: float) -> None:
-    """Report the waiting times of visitors of the empty page."""
+    """Report the waiting times on the empty page."""
     waits, run, _ = replay([server], server, recorded, count, pause)
     print_waits(report, f"{count} visitors of an empty page", waits)
     report.row("CPU time per run", f"{run * 1000:.1f} ms")
 
 
 def two_servers(report: Report, recorded: Sequence[bytes], count: int, pause: float) -> None:
-    """Report the waiting times of visitors of two servers behind a proxy."""
+    """Report the waiting times on two servers behind a proxy."""
     with ExitStack() as stack:
         homes = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(2)]
         servers = [stack.enter_context(running(home)) for home in homes]
-        url = stack.enter_context(proxied(servers))
+        url = stack.enter_context(run_proxy(servers))
         entrance = replace(servers[0], url=url)
         replay(servers, entrance, recorded, min(FEW, count), 0)
         waits, _, _ = replay(servers, entrance, recorded, count, pause)

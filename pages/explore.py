@@ -26,7 +26,7 @@ asides: list[sentences.Asides] = []
 def draw_pictures(
     chosen: sentences.Sentences, read: reading.ExploreSelection, own: question.Question | None
 ) -> None:
-    """Draw all pictures of the input; a selection in them does not redraw the controls above."""
+    """Draw all pictures of the input; a selection in a picture does not redraw the controls above."""
     if own:
         with st.container(key="slide-question"):
             question.draw_below(own)

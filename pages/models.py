@@ -1,4 +1,4 @@
-"""The models on this server, and, if its operator allows it, other models."""
+"""The models on this server, and a form to open others if the operator allows this."""
 
 import streamlit as st
 

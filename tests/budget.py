@@ -35,8 +35,8 @@ def lines_of(folders: list[str], lines: dict[str, int]) -> int:
 def exceeded(budget: dict[str, dict[str, int | list[str]]], lines: dict[str, int]) -> list[str]:
     """Return a message for each part of the code that has more lines than its maximum."""
     found = []
-    for part, of in budget.items():
-        folders, maximum = of["folders"], of["max_lines"]
+    for part, limit in budget.items():
+        folders, maximum = limit["folders"], limit["max_lines"]
         assert isinstance(folders, list)
         assert isinstance(maximum, int)
         if (count := lines_of(folders, lines)) > maximum:

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from shutil import copytree
 
-# These must be set before importing torch and tokenizers, which read them only once.
+# These must be set before importing torch and tokenizers, because the packages read them only once.
 os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
-# Two test processes on two cores are twice as fast with one thread each as with two.
+# On two cores, two test processes are twice as fast with one thread each as with two threads each.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
@@ -20,7 +20,7 @@ from jaxtyping import config, install_import_hook
 install_import_hook("attnviz.transformer", "beartype.beartype")
 SHAPES_CHECKED_IN = ("transformer", "trained", "capture")
 
-# CI uses the same examples every time; other runs draw new ones. There is no deadline, because the first
+# CI uses the same examples every time; other runs draw new examples. There is no deadline, because the first
 # example may load a model.
 settings.register_profile("home", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
@@ -29,14 +29,14 @@ settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 @pytest.fixture(autouse=True)
 def _check_shapes_only_where_tested(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check shapes only in the folders that test these functions: checking takes as long as the model."""
+    """Check shapes only in these folders of tests: checking takes as long as running the model."""
     if request.path.relative_to(Path(__file__).parent).parts[0] not in SHAPES_CHECKED_IN:
         monkeypatch.setattr(config, "jaxtyping_disable", True)
 
 
 @pytest.fixture(autouse=True)
 def _reset_threads() -> Iterator[None]:
-    """Reset the number of threads after each test; with more, the later tests take several times as long."""
+    """Reset the number of threads after each test; more threads make later tests several times slower."""
     yield
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
@@ -70,7 +70,7 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 
 @pytest.fixture
 def copy_of(folder_of: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
-    """Return the folder of a copy of such a model, which the test may change."""
+    """Return the folder of a copy of a tiny model, which the test may change."""
     return lambda family: copytree(folder_of(family), tmp_path / family)
 
 

@@ -1,4 +1,4 @@
-"""Equation 1 of Vaswani et al. 2017 in numpy, to check traces and to make them in tests."""
+"""Equation 1 of Vaswani et al. 2017 in NumPy, to check traces and to create blocks for tests."""
 
 from typing import Any
 
@@ -17,9 +17,9 @@ def attention(
     cap: float | None = None,
     sinks: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the scores, and softmax(QKᵀ · scale + bias), exactly 0 where masked; both [head, query, key].
+    """Return scores, QKᵀ · scale + bias, and their softmax, exactly 0 where masked; both [head, query, key].
 
-    With a cap, the softmax is that of cap · tanh(score / cap). A head's sink adds e^sink to each row's sum.
+    A cap changes scores to cap · tanh(score / cap). A head's sink adds e^sink to the sum of each row.
     """
     scores = query @ key.transpose(0, 2, 1) * np.float32(scale)
     if bias is not None:
@@ -33,7 +33,7 @@ def attention(
     return scores, exponentials / (exponentials.sum(axis=-1, keepdims=True) + sink_terms)
 
 
-def attending(**fields: Any) -> Block:
+def computed_block(**fields: Any) -> Block:
     """Return a block whose weights are computed from its other fields."""
     inputs: dict[str, Any] = {
         name: fields.get(name) for name in ("query", "key", "mask", "scale", "bias", "cap", "sinks")
@@ -55,9 +55,9 @@ HEADS, QUERIES, KEYS, D_HEAD, D_VALUE, D_MODEL = 2, 3, 5, 7, 11, 13
 
 
 def block(
-    seed: int = 0, queries: int = QUERIES, keys: int = KEYS, more: bool = True, **changes: Any
+    seed: int = 0, queries: int = QUERIES, keys: int = KEYS, complete: bool = True, **changes: Any
 ) -> Block:
-    """Return a block of random numbers, with a bias and a projection if `more`."""
+    """Return a block of random numbers, with a bias and a projection if `complete`."""
     random = np.random.default_rng(seed)
 
     def normal(*shape: int) -> Floats:
@@ -78,8 +78,8 @@ def block(
         "value": normal(HEADS, keys, D_VALUE),
         "mask": mask,
         "scale": 0.3,
-        "bias": normal(HEADS, queries, keys) if more else None,
-        "projection": normal(HEADS, D_VALUE, D_MODEL) if more else None,
+        "bias": normal(HEADS, queries, keys) if complete else None,
+        "projection": normal(HEADS, D_VALUE, D_MODEL) if complete else None,
     }
     arrays["weights"] = attention(*(arrays[name] for name in ("query", "key", "mask", "scale", "bias")))[1]
     return Block(**(arrays | changes))

@@ -1,11 +1,11 @@
-"""Read the CSV file of a head."""
+"""Read the CSV table of a head's weights."""
 
 import csv
 import io
 
 
 def read_head_table(table: str) -> tuple[dict[str, str], list[list[str]]]:
-    """Return the columns that describe the head, which are equal in all rows, and the other columns."""
+    """Return the values of the columns before "query", equal in all rows; and the other columns."""
     header, *rows = csv.reader(io.StringIO(table.removeprefix("\ufeff")))
     at = header.index("query")
     assert {len(row) for row in rows} == {len(header)}

@@ -44,7 +44,7 @@ class Forward:
 
 
 def forward(text: str, mask: NDArray[np.bool_] | None = None) -> Forward:
-    """Run the model on a text; every layer uses the mask as `attention_mask`, [1, 1, query, key]."""
+    """Run the model on a text; every layer applies the mask, [query, key], True where not masked."""
     ids = tokenizer()(text, return_tensors="pt")["input_ids"]
     allowed = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool) if mask is None else torch.tensor(mask)
     # A mask with four axes is added to the scores unchanged.
@@ -59,7 +59,7 @@ def forward(text: str, mask: NDArray[np.bool_] | None = None) -> Forward:
 
 
 def word_vectors(text: str) -> tuple[list[str], NDArray[np.float64]]:
-    """Return the tokens of a text without special ones, and their rows of the published word embeddings."""
+    """Return the tokens of a text, without special tokens, and their published word embeddings."""
     ids = tokenizer()(text, add_special_tokens=False)["input_ids"]
     table = model().embeddings.word_embeddings.weight.detach().double().numpy()
     return [str(label) for label in tokenizer().convert_ids_to_tokens(ids)], table[ids]

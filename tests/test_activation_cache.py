@@ -36,7 +36,7 @@ def test_the_trace_of_a_decoder_has_the_weights_and_layers_of_the_cache() -> Non
     assert (trace.model, trace.text) == ("tiny", "<|endoftext|>The dog slept.")
 
 
-def test_layers_where_a_token_attends_to_later_ones_are_an_encoder() -> None:
+def test_layers_where_a_token_attends_to_later_tokens_are_an_encoder() -> None:
     layers = [weights(2, 3, 3), weights(2, 3, 3)]
     trace = attnviz.from_cache(dict(enumerate(layers)), ["a", "b", "c"])
     np.testing.assert_array_equal(trace.stack("encoder"), layers)

@@ -24,7 +24,7 @@ def test_the_image_installs_only_the_tested_versions_with_hashes() -> None:
     assert "--require-hashes" in (ROOT / "Dockerfile").read_text("utf-8")
 
 
-def test_images_and_actions_of_others_are_pinned_by_digest() -> None:
+def test_third_party_images_and_actions_are_pinned_by_digest() -> None:
     text = "\n".join(path.read_text("utf-8") for path in DEPLOY)
     images = re.findall(r"^(?:FROM|\s*(?:- )?image:) (\S+)", text, re.MULTILINE)
     others = [image for image in images if image != "attnviz"]

@@ -1,4 +1,4 @@
-"""Known examples of steps of `generate` joined into one square matrix, and of tokens joined into a text."""
+"""`Trace.from_weights` joins the steps of `generate` into a matrix, and tokens into a text."""
 
 from typing import Any
 
@@ -29,12 +29,12 @@ STEPS = {
     "with a cache": [step(PROMPT), step([THIRD]), step([FOURTH])],
     "without a cache": [step(PROMPT), step([row[:3] for row in SQUARE[:3]]), step(SQUARE)],
     "with a static cache": [step(PROMPT, 9), step([THIRD], 9), step([FOURTH], 9)],
-    "of one token": [step([[1]]), step([SQUARE[1][:2]]), step([THIRD]), step([FOURTH])],
+    "with a prompt of one token": [step([[1]]), step([SQUARE[1][:2]]), step([THIRD]), step([FOURTH])],
 }
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
-@pytest.mark.parametrize("tokens", ["abcd", "abcde"])  # no token attends to the last generated token
+@pytest.mark.parametrize("tokens", ["abcd", "abcde"])  # the last generated token has no weights
 def test_steps_become_one_square_matrix(steps: list[Any], tokens: str) -> None:
     found = Trace.from_weights([(layer, layer) for layer in steps], tokens)
     assert found.stack("decoder").tolist() == [[SQUARE]] * 2
@@ -62,7 +62,7 @@ def test_steps_of_cross_attention_become_one_matrix() -> None:
         assert (found.text, found.target) == ("le chien</s>", "<pad> the")
 
 
-def test_layers_without_weights_are_omitted_and_the_others_keep_their_numbers() -> None:
+def test_layers_without_weights_are_omitted_and_other_layers_keep_their_numbers() -> None:
     for given in ([None, step(PROMPT), None, step(PROMPT)], [(None, step(PROMPT), None, step(PROMPT))]):
         found = Trace.from_weights(given, "ab")
         assert [block.layer for block in found.blocks] == [1, 3]
@@ -137,5 +137,5 @@ def test_the_second_sentence_begins_at_the_given_token() -> None:
     assert [(token.start, token.end) for token in found.tokens[4:]] == [(0, 3), (4, 9)]
     assert "second text" in attnviz.show(found).page
     for place in (0, 6, -1):
-        with pytest.raises(InvalidTrace, match=f"second is {place}; .* from 1 to 5"):
+        with pytest.raises(InvalidTrace, match=f"second must be .* from 1 to 5, not {place}"):
             Trace.from_weights(np.full((1, 1, 6, 6), 1 / 6), tokens, second=place)

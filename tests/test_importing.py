@@ -10,7 +10,7 @@ from attnviz.errors import AttnvizError
 
 
 @pytest.mark.parametrize("requirement", [">=99", "<1", ">=0.5,<1"])
-def test_an_untested_version_gives_a_warning(requirement: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untested_version_causes_a_warning(requirement: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(importing.EXTRAS, "torch", ("torch>=2", f"transformers{requirement}"))
     found = metadata.version("transformers")
     warning = f"attnviz is tested with transformers{requirement}, and transformers {found} is installed."

@@ -42,7 +42,7 @@ def test_each_requirement_is_pinned_once_to_a_version_in_its_range() -> None:
     assert [each for each in RANGES if pinned[canonicalize_name(each.name)] not in each.specifier] == []
 
 
-def test_the_extras_in_the_code_are_those_of_the_package() -> None:
+def test_the_extras_in_the_code_equal_the_extras_of_the_package() -> None:
     assert {name: [*required] for name, required in importing.EXTRAS.items()} == {
         name: required for name, required in EXTRAS.items() if name != "model"
     }
@@ -53,7 +53,7 @@ def test_the_version_equals_the_one_in_the_citation_file() -> None:
 
 
 def only_with(*packages: str, code: str) -> str:
-    """Return the output of code that can import only these packages."""
+    """Return the output of code that can import only attnviz and these packages."""
     refusing = (
         "import sys\n"
         "class Refuse:\n"
@@ -126,7 +126,7 @@ def test_the_wheel_alone_serves_all_pages_in_an_empty_folder(tmp_path: Path) -> 
 
 
 def installed(folder: Path) -> Path:
-    """Return the Python of a new environment with the wheel and the packages of this environment."""
+    """Return the path of Python in a new environment with the wheel and the packages of this environment."""
     source = folder / "source"
     for name in ("attnviz", "pages", ".streamlit"):
         copytree(ROOT / name, source / name, ignore=ignore_patterns("__pycache__"))

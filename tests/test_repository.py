@@ -21,15 +21,15 @@ TRACKED_HIDDEN = {
     ".pre-commit-config.yaml",
     ".streamlit",
 }
-MADE_BY_TOOLS = {"__pycache__", "build", "dist", "node_modules", "test-artifacts"}
+GENERATED = {"__pycache__", "build", "dist", "node_modules", "test-artifacts"}
 BINARY = {".gz", ".npz", ".png", ".safetensors"}
 
 
 def project_files(folder: Path) -> Iterator[Path]:
-    """Yield every file of the project in a folder, except files that tools make."""
+    """Yield every file of the project in a folder, except generated files."""
     for path in sorted(folder.iterdir()):
         hidden = path.name.startswith(".") and path.name not in TRACKED_HIDDEN
-        if hidden or path.name in MADE_BY_TOOLS or path.suffix == ".egg-info":
+        if hidden or path.name in GENERATED or path.suffix == ".egg-info":
             continue
         if path.is_dir():
             yield from project_files(path)
@@ -92,7 +92,7 @@ def test_the_app_has_no_unsafe_calls() -> None:
 
 def test_the_widgets_write_no_html_and_contact_no_other_server() -> None:
     texts = {path: (ROOT / path).read_text("utf-8") for path in BROWSER}
-    for path in BROWSER:  # the static site loads its own files, and its policy lets it load no others
+    for path in BROWSER:  # the static site fetches its own files; its policy allows no others
         if path.parts[0] == "attnviz" and path.name in FETCHING:
             texts[path] = texts[path].replace("fetch(", "")
     assert "connect-src 'self';" in (ROOT / "attnviz" / "site" / "index.html").read_text("utf-8")

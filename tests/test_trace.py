@@ -95,7 +95,7 @@ def test_a_query_with_all_keys_masked_is_refused() -> None:
 
 
 def trace() -> Trace:
-    """A trace with one encoder block and two cross-attention blocks, which are not in the order of layers."""
+    """A trace of an encoder block and two cross-attention blocks, not sorted by layer."""
     encoder = block(3, keys=QUERIES, kind="encoder", layer=0)
     return Trace(model="m", text="t", target="u", blocks=(block(2, layer=1), encoder, block(1, layer=0)))
 
@@ -117,7 +117,7 @@ def test_the_stack_contains_every_layer_in_order() -> None:
     assert not stack.flags.writeable
 
 
-def test_a_missing_block_is_refused_and_the_error_lists_the_existing_ones() -> None:
+def test_a_missing_block_is_refused_and_the_error_lists_existing_blocks() -> None:
     with pytest.raises(InvalidTrace, match="m has no decoder attention; it has: cross, encoder"):
         trace().of_kind("decoder")
     with pytest.raises(InvalidTrace, match="m has cross layers 0 to 1, counted from 0 in Python, not 2"):

@@ -26,8 +26,8 @@ ENCODED, DECODED = QUERIES, KEYS
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 
-def random_trace(seed: int, text: str = "a <b>&\x00😀", with_more: bool = True) -> Trace:
-    """Return an encoder–decoder's trace of random arrays; some blocks have a bias and a projection."""
+def random_trace(seed: int, text: str = "a <b>&\x00😀", complete: bool = True) -> Trace:
+    """Return a trace of random arrays; two blocks have a bias and a projection if `complete`."""
     random = np.random.default_rng(seed)
 
     def tokens(count: int) -> tuple[Token, ...]:
@@ -35,19 +35,19 @@ def random_trace(seed: int, text: str = "a <b>&\x00😀", with_more: bool = True
             Token(f"{text}{n}", n, n, n + 1, None if n == 0 else n - 1, n == 0, n % 2) for n in range(count)
         )
 
-    def block(kind: Any, layer: int, queries: int, keys: int, more: bool) -> Block:
+    def block(kind: Any, layer: int, queries: int, keys: int, complete: bool) -> Block:
         return random_block(
             int(random.integers(2**31)),
             queries,
             keys,
-            more,
+            complete,
             kind=kind,
             layer=layer,
             query_tokens=tokens(queries),
             key_tokens=tokens(keys),
             weights=random.random((HEADS, queries, keys)).astype(
                 np.float32
-            ),  # the weights need not follow from the other arrays
+            ),  # the weights need not be computed from the other arrays
             scale=float(random.random()),
         )
 
@@ -59,10 +59,10 @@ def random_trace(seed: int, text: str = "a <b>&\x00😀", with_more: bool = True
         written=seed % 5,
         edits=("encoder 2-1 9 2>7", text) if seed % 7 else (),
         blocks=(
-            block("encoder", 0, ENCODED, ENCODED, more=False),
-            block("encoder", 1, ENCODED, ENCODED, more=with_more),
-            block("decoder", 0, DECODED, DECODED, more=with_more),
-            block("cross", 0, DECODED, ENCODED, more=False),
+            block("encoder", 0, ENCODED, ENCODED, complete=False),
+            block("encoder", 1, ENCODED, ENCODED, complete=complete),
+            block("decoder", 0, DECODED, DECODED, complete=complete),
+            block("cross", 0, DECODED, ENCODED, complete=False),
         ),
     )
 
@@ -84,7 +84,7 @@ def identical(one: object, other: object) -> bool:
 
 
 def same(one: Trace, other: Trace) -> bool:
-    """Return whether all fields are equal; arrays, including the computed ones, must be bit-identical."""
+    """Return whether all fields are equal; arrays, including computed arrays, must be bit-identical."""
     of_traces = [field.name for field in fields(Trace) if field.name != "blocks"]
     of_blocks = [field.name for field in fields(Block)]
     return (
@@ -99,12 +99,12 @@ def same(one: Trace, other: Trace) -> bool:
 
 
 @given(st.integers(0, 2**32 - 1), TEXTS, st.booleans())
-def test_a_saved_trace_is_loaded_unchanged(seed: int, text: str, with_more: bool) -> None:
-    trace = random_trace(seed, text, with_more)
+def test_a_saved_trace_is_loaded_unchanged(seed: int, text: str, complete: bool) -> None:
+    trace = random_trace(seed, text, complete)
     loaded = from_bytes(to_bytes(trace))
     assert same(loaded, trace)
     assert to_bytes(loaded) == to_bytes(trace)
-    assert not same(loaded, random_trace(seed + 1, text, with_more))
+    assert not same(loaded, random_trace(seed + 1, text, complete))
 
 
 def test_a_loaded_trace_can_be_pickled() -> None:
@@ -196,7 +196,7 @@ class FailsOnUnpickling:
     """An object whose pickle fails the test when it is loaded."""
 
     def __reduce__(self) -> Any:
-        return (pytest.fail, ("a pickle was opened",))
+        return (pytest.fail, ("a pickle was loaded",))
 
 
 def assert_refused(content: bytes, message: str = "damaged") -> None:
@@ -206,7 +206,7 @@ def assert_refused(content: bytes, message: str = "damaged") -> None:
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """Fail if more than 16 MiB of memory are allocated inside the context."""
+    """Fail if more than 16 MiB of memory are allocated inside the `with` block."""
     tracemalloc.start()
     try:
         yield
@@ -228,7 +228,7 @@ def test_other_files_are_refused() -> None:
     assert_refused(zipped({"header.npy": b""}))
     assert_refused(zipped({"word/document.xml": b"<w/>"}))
     assert_refused(zipped({}))
-    text = b"a text that is longer than 22 bytes are"
+    text = b"a text that is longer than 22 bytes"
     for content in (b"", b"PK", b"\x89PNG\r\n\x1a\n" + bytes(100), text, as_npy(np.zeros(3))):
         assert_refused(
             content, r"attnviz wrote: it is not an NPZ file, .* truncated\.$"
@@ -358,12 +358,12 @@ def test_changed_bytes_are_detected_or_have_no_effect(changes: list[tuple[int, i
 
 
 @given(st.integers(0, len(FILE_CONTENT)), st.integers(0, len(FILE_CONTENT)), st.binary(max_size=50))
-def test_a_replaced_part_is_detected_or_has_no_effect(start: int, end: int, by: bytes) -> None:
-    assert_refused_or_same(FILE_CONTENT[:start] + by + FILE_CONTENT[end:])
+def test_a_replaced_part_is_detected_or_has_no_effect(start: int, end: int, replacement: bytes) -> None:
+    assert_refused_or_same(FILE_CONTENT[:start] + replacement + FILE_CONTENT[end:])
 
 
 def assert_refused_or_same(content: bytes) -> None:
-    """Check that reading gives the same trace or InvalidTrace, and allocates little memory."""
+    """Check that loading returns the same trace or raises InvalidTrace, and allocates little memory."""
     with limited_memory():
         try:
             trace = from_bytes(content)

@@ -1,4 +1,4 @@
-"""Traces made only of weights: from arrays, lists, and the outputs of transformers."""
+"""Traces created from weights alone: arrays, lists, and outputs of transformers."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""A second implementation of the translator, in numpy; its attention can be edited."""
+"""A second implementation of the translator, in NumPy; its attention can be edited."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from attnviz.trained.vocabulary import END, START
 
 Array = NDArray[np.float64]
 Change = Callable[[str, Array], None]
-"""Called with the name of each attention and its weights, [head, query, key], which it may modify."""
+"""Function of the name and the weights of an attention block, [head, query, key], which it may modify."""
 
 
 def unchanged(name: str, weights: Array) -> None:
@@ -46,8 +46,8 @@ class Reference:
     """The network of Vaswani et al. 2017, figure 1, for one sentence.
 
     Args:
-        file: the weights.
-        heads: the number of heads of each attention.
+        file: safetensors file with the weights.
+        heads: number of heads of each attention block.
     """
 
     def __init__(self, file: Path, heads: int) -> None:
@@ -57,7 +57,7 @@ class Reference:
     def probabilities(
         self, english: Sequence[str], french: Sequence[str], change: Change = unchanged
     ) -> Array:
-        """Return [target, vocabulary], the probabilities of the word after [START] and each French word."""
+        """Return the probabilities of the word after [START] and each French word, [target, vocabulary]."""
         source = self._embed("source", ENGLISH.ids([*english, END]))
         for layer in range(self._count("encoder")):
             source = self._attend(f"encoder.layers.{layer}.attention", source, source, change)
@@ -113,19 +113,19 @@ class Reference:
         return result
 
     def _attend(
-        self, name: str, readers: Array, sources: Array, change: Change, causal: bool = False
+        self, name: str, targets: Array, sources: Array, change: Change, causal: bool = False
     ) -> Array:
         query, key, value = (
             self._linear(f"{name}.to_{part}", vectors).reshape(len(vectors), self.heads, -1).swapaxes(0, 1)
-            for part, vectors in (("query", readers), ("key", sources), ("value", sources))
+            for part, vectors in (("query", targets), ("key", sources), ("value", sources))
         )
         scores = query @ key.swapaxes(1, 2) / np.sqrt(query.shape[-1])
         if causal:
             scores[:, np.triu(np.ones(scores.shape[1:], bool), 1)] = -np.inf
         weights = softmax(scores)
         change(name, weights)
-        joined = (weights @ value).swapaxes(0, 1).reshape(len(readers), -1)
-        return self._norm(f"{name}_add_norm", readers + self._linear(f"{name}.to_output", joined))
+        joined = (weights @ value).swapaxes(0, 1).reshape(len(targets), -1)
+        return self._norm(f"{name}_add_norm", targets + self._linear(f"{name}.to_output", joined))
 
     def _feed_forward(self, name: str, vectors: Array) -> Array:
         inside = np.maximum(0, self._linear(f"{name}.feed_forward.expand", vectors))
@@ -155,8 +155,8 @@ class Forward:
     Attributes:
         source: the English tokens, including [END].
         words: the French words.
-        probabilities: [row, French word], of the next word.
-        encoder: [layer, head, query, key]; cross: [head, row, source]; decoder: [head, row, target].
+        probabilities: probabilities of the next word, [row, French word].
+        encoder, cross, decoder: weights, [layer, head, query, key], [head, row, source], [head, row, target].
     """
 
     source: tuple[str, ...]

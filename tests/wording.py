@@ -1,4 +1,4 @@
-"""Count words to avoid in code and lessons, against the maxima in wording.toml. Run by `make check`."""
+"""Compare the number of phrases and names to avoid with the maxima in wording.toml. Run by `make check`."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 The training loop, the grammars and the networks are in `attnviz.trained`, because a lesson trains a model.
 Run these commands in the root of the repository to regenerate everything, in about two hours on one core:
 
-- `python -m training.translators`: weights of the translators, and results of three seeds each;
-- `python -m training.storytellers`: the same for the language models;
+- `python -m training.translators`: weights of the translators, and results for three seeds each;
+- `python -m training.storytellers`: weights of the storytellers, and results for three seeds each;
 - `python -m training.steps`: the stored steps of five training runs;
 - `python -m training.distances`: recurrent networks and a transformer on sentences of increasing length;
 - `python -m training.shapes`: the vision-language model of coloured shapes.

@@ -1,7 +1,7 @@
-"""Train recurrent networks and a transformer on the same sentences, and evaluate them by distance.
+"""Train recurrent networks and a transformer on the same sentences, and test them at several distances.
 
-`python -m training.distances` trains each with two learning rates and three seeds, and writes the results
-and the weights of the first seed with the better rate. It takes half an hour on one core.
+`python -m training.distances` trains each network with two learning rates and three seeds, and writes the
+results and the weights of the first seed with the better rate. It takes half an hour on one core.
 """
 
 from __future__ import annotations
@@ -79,14 +79,14 @@ def held_out_sentences(count: int, inserted: int, seed: int = _TEST_SEED) -> lis
     """Return the sentences of held-out minimal pairs, with inserted clauses.
 
     Args:
-        count: Number of sentences; they are the same for any number of clauses.
-        inserted: Number of clauses; the first ones are the same for any number.
+        count: Number of sentences; before lengthening, they are the same for every number of clauses.
+        inserted: Number of clauses; the first clauses are the same for every number.
     """
     generator = random.Random(seed)  # noqa: S311 - not for security
     longer = []
-    for readings in splits.minimal_pairs(count // 2, seed):
+    for minimal_pair in splits.minimal_pairs(count // 2, seed):
         chosen = clauses(generator, MAX_CLAUSES)[:inserted]
-        longer += [lengthened(pair, chosen) for pair in readings if can_be_lengthened(pair)]
+        longer += [lengthened(pair, chosen) for pair in minimal_pair if can_be_lengthened(pair)]
     return longer
 
 
@@ -133,9 +133,9 @@ def _file(name: Name) -> Path:
 def count_correct(model: nn.Module, pairs: Sequence[Pair]) -> tuple[int, int]:
     """Count the correct translations, and the correct pronouns, of sentences with a pronoun.
 
-    A translation is correct if each of its words is the most likely one after the reference's preceding
-    words: greedy decoding then generates it. A pronoun is correct if the right one of "il" and "elle" is more
-    likely.
+    A translation is correct if each of its words is the most likely word after the preceding words of the
+    reference, because greedy decoding then generates it. A pronoun is correct if the word of the reference,
+    "il" or "elle", is the more likely of the two.
     """
     exact = pronoun = 0
     model.eval()
@@ -154,7 +154,7 @@ def count_correct(model: nn.Module, pairs: Sequence[Pair]) -> tuple[int, int]:
 
 
 def main() -> None:
-    """Regenerate the results, and the weights of each network's first seed with its better rate."""
+    """Regenerate the results, and the weights of each network's first seed with the better rate."""
     tested = [held_out_sentences(SENTENCES, inserted) for inserted in range(MAX_CLAUSES + 1)]
     validation = validation_sentences()
     runs, trained = list[Run](), dict[tuple[Name, float, int], nn.Module]()

@@ -1,4 +1,4 @@
-"""Complete training runs, and files with one record per run."""
+"""Run training to the end, and store one record per run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attnviz.trained.training import Network, Progress
 
 
 def train_to_end(training: Iterator[Progress[Network]], name: str) -> Network:
-    """Train a model to the end, with printed progress; return it with its weights rounded to float16."""
+    """Train a model to the end, print its progress, and return it with weights rounded to float16."""
     for progress in training:
         if progress.step % 100 == 0:
             print(f"{name}: step {progress.step}, loss {progress.loss:.3f}", flush=True)
@@ -20,7 +20,7 @@ def train_to_end(training: Iterator[Progress[Network]], name: str) -> Network:
 
 
 def write(file: Path, run: Mapping[str, Any], variants: Sequence[str]) -> None:
-    """Insert or replace the record of a training run, in the order of the variants."""
+    """Insert or replace the record of a training run; the file is sorted by variant and seed."""
     stored = json.loads(file.read_text("utf-8")) if file.exists() else []
     by_training = {(each["variant"], int(each["seed"])): each for each in (*stored, run)}
     order = sorted(by_training, key=lambda training: (variants.index(training[0]), training[1]))

@@ -1,4 +1,4 @@
-"""Longer sentences, with clauses about people between "it" and its referent.
+"""Lengthen sentences by clauses about people between "it" and its referent.
 
 "The dog did not cross the road as it was too tired." becomes "The dog did not cross the road and the king was
 calm as it was too tired." People are "he" or "she", so that "it" still refers to the dog.
@@ -34,7 +34,7 @@ def clauses(generator: random.Random, count: int) -> list[Clause]:
 
 
 def can_be_lengthened(pair: Pair) -> bool:
-    """Return whether both possible referents of "it" precede its clause."""
+    """Return whether two possible referents of "it" precede its clause, which begins with a conjunction."""
     it = pair.pronoun
     if it is None or it.other is None or max(it.referent, it.other) > it.source:
         return False

@@ -34,7 +34,7 @@ class RecurrentAttention(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.to_query = nn.Linear(D_HIDDEN, D_HIDDEN, bias=False)
-        self.with_what_is_read = nn.Linear(2 * D_HIDDEN, D_HIDDEN)
+        self.combine = nn.Linear(2 * D_HIDDEN, D_HIDDEN)
 
     def forward(
         self,
@@ -42,14 +42,14 @@ class RecurrentAttention(nn.Module):
         outputs: Float[Tensor, "sentence source d_hidden"],
     ) -> Float[Tensor, "sentence target d_hidden"]:
         """Return the vectors that replace the decoder's hidden states."""
-        # No division by √d_hidden: as |h| ≤ 1, all initial scores would be near 0.
+        # No division by √d_hidden: because |h| ≤ 1, all initial scores would be near 0.
         steps = scaled_dot_product_attention(self.to_query(hidden_states), outputs, outputs, scale=1.0)
-        mixed: Tensor = self.with_what_is_read(torch.cat((hidden_states, steps.output), dim=-1)).tanh()
+        mixed: Tensor = self.combine(torch.cat((hidden_states, steps.output), dim=-1)).tanh()
         return mixed
 
 
 class RecurrentEncoderDecoder(nn.Module):
-    """Two LSTMs: an encoder, and a decoder that starts from its state (Sutskever et al. 2014).
+    """Two LSTMs: an encoder, and a decoder that starts from the encoder's state (Sutskever et al. 2014).
 
     At each word x, an LSTM updates its memory c and its output h (Hochreiter & Schmidhuber 1997; Gers et al.
     2000) with gates i, f and o between 0 and 1. The gates and g are computed from x and the previous h:
@@ -75,7 +75,7 @@ class RecurrentEncoderDecoder(nn.Module):
             # torch has two biases that are added, each with the gates in the order i, f, g, o.
             for bias, number in (("bias_ih_l0", FORGET_BIAS), ("bias_hh_l0", 0.0)):
                 nn.init.constant_(lstm.get_parameter(bias)[D_HIDDEN : 2 * D_HIDDEN], number)
-        self.look_back = RecurrentAttention() if attention else None
+        self.attention = RecurrentAttention() if attention else None
         self.to_word = nn.Linear(D_HIDDEN, D_EMBEDDING)
 
     def forward(
@@ -84,5 +84,5 @@ class RecurrentEncoderDecoder(nn.Module):
         """Run one pass over source texts of equal length, and the target texts so far."""
         outputs, memory = self.encoder(self.source_table(source_ids))
         hidden_states, _ = self.decoder(self.target_table(target_ids), memory)
-        attended = hidden_states if self.look_back is None else self.look_back(hidden_states, outputs)
+        attended = hidden_states if self.attention is None else self.attention(hidden_states, outputs)
         return RecurrentSteps(outputs, self.to_word(attended) @ self.target_table.weight.T)

@@ -53,7 +53,7 @@ _WORDS = ("what", "colour", "is", "the", "which", "shape", *SHAPES, *COLOURS)
 
 
 def build_processor() -> Any:
-    """Return the processor of images and questions."""
+    """Return the processor for images and questions."""
     vocabulary = {word: number for number, word in enumerate((*_SPECIAL.values(), _IMAGE, *_WORDS))}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, "<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -115,24 +115,24 @@ class Batches:
                 self._small[shape, colour] = given["pixel_values"][0, :, PATCH : 2 * PATCH, PATCH : 2 * PATCH]
         self._empty = given["pixel_values"][0, :, :PATCH, :PATCH].repeat(1, GRID, GRID)
 
-    def pixels(self, questions: Sequence[Question]) -> Tensor:
-        """Return the pixels of the questions' images, [question, colour, row, column]."""
-        found: Tensor = self._empty.repeat(len(questions), 1, 1, 1)
-        for picture, each in zip(found, questions, strict=True):
+    def pixels(self, items: Sequence[Question]) -> Tensor:
+        """Return the pixels of images, [picture, channel, row, column]."""
+        found: Tensor = self._empty.repeat(len(items), 1, 1, 1)
+        for picture, each in zip(found, items, strict=True):
             for shape in each.shapes:
                 top, left = shape.row * PATCH, shape.column * PATCH
                 picture[:, top : top + PATCH, left : left + PATCH] = self._small[shape.shape, shape.colour]
         return found
 
-    def ids(self, questions: Sequence[Question]) -> Tensor:
+    def ids(self, items: Sequence[Question]) -> Tensor:
         """Return token ids, [question, token], padded on the left; the last token is a shape or a colour."""
-        texts = [["<s>", *[_IMAGE] * (GRID * GRID), *each.text.split()] for each in questions]
+        texts = [["<s>", *[_IMAGE] * (GRID * GRID), *each.text.split()] for each in items]
         longest = max(map(len, texts))
         return torch.tensor([self._token(["<pad>"] * (longest - len(text)) + text) for text in texts])
 
-    def answers(self, questions: Sequence[Question]) -> Tensor:
+    def answers(self, items: Sequence[Question]) -> Tensor:
         """Return the token ids of the answers, [question]."""
-        return torch.tensor(self._token([each.answer for each in questions]))
+        return torch.tensor(self._token([each.answer for each in items]))
 
 
 def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
@@ -150,11 +150,11 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
     # Images have one shape at first, and one more whenever the loss is low enough.
     num_shapes, average = 1, float("inf")
     for step in range(1, steps + 1):
-        batch = [question(random, minimum=1, maximum=num_shapes) for _ in range(BATCH)]
-        ids = batches.ids(batch)
-        given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": batches.pixels(batch)}
+        items = [question(random, minimum=1, maximum=num_shapes) for _ in range(BATCH)]
+        ids = batches.ids(items)
+        given = {"input_ids": ids, "attention_mask": (ids != 0).long(), "pixel_values": batches.pixels(items)}
         logits = model(**given, logits_to_keep=1).logits[:, -1]
-        loss = torch.nn.functional.cross_entropy(logits, batches.answers(batch))
+        loss = torch.nn.functional.cross_entropy(logits, batches.answers(items))
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]  # untyped in torch
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

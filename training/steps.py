@@ -54,7 +54,7 @@ def _print_measures(events: Iterable[int | Snapshot]) -> list[Snapshot]:
 
 
 def main(names: Collection[str]) -> None:
-    """Regenerate the stored steps of these training runs; of all if `names` is empty."""
+    """Regenerate the stored steps of these training runs, or of all."""
     for name in names or STORED:
         if name in SIZES:
             events = copying.train_with_snapshots(name, 0, STEPS, storyteller_steps(STEPS))

@@ -1,4 +1,4 @@
-"""Train and evaluate the storytellers: `python -m training.storytellers [SIZE …]`, minutes per seed.
+"""Train and evaluate the storytellers: `python -m training.storytellers [SIZE …]`, a few minutes per seed.
 
 It writes the bundled weights (seed 0) and the results of every training run.
 """
@@ -24,7 +24,7 @@ SEEDS = (0, 1, 2)
 ITEMS = 300
 
 
-def trained(variant: str, seed: int, steps: int = STEPS) -> Storyteller:
+def train_storyteller(variant: str, seed: int, steps: int = STEPS) -> Storyteller:
     """Train a storyteller, and print its progress."""
     model = figures.train_to_end(train(variant, seed, steps), f"{variant}, seed {seed}")
     return Storyteller(model, {"variant": variant, "seed": str(seed), "steps": str(steps)})
@@ -33,14 +33,14 @@ def trained(variant: str, seed: int, steps: int = STEPS) -> Storyteller:
 def placement_questions(objects: int) -> list[tuple[grammar.Words, str]]:
     """Return stories that end with a question about an object's place, and the answers.
 
-    These pairs of noun and container are not in the training set. No tested training setup learns both to
-    answer these questions and to copy random words. A four-layer model (seed 0) was also trained on texts
-    that repeat facts in another order. Correct of 300 stories with two objects, and of 300 texts of random
-    words, which are 40 % and later 8 % of the training texts:
+    The asked pairs of noun and container are not in the training set. No tested training setup learns both
+    to answer these questions and to copy random words. A four-layer model (seed 0) was also trained on texts
+    that repeat facts in a different order. The numbers of correct answers (300 stories with two objects) and
+    correct copies (300 texts of random words, which are 40 % and later 8 % of the training texts) are:
 
-    - 295 and 192 if they replace half of the random words;
-    - 142 and 299 if they are a tenth of the early texts, in addition to the random words;
-    - 122 and 300 if they are a quarter of the early texts, with most random words later (3,000 steps).
+    - 295 and 192 if repeated facts replace half of the random words;
+    - 142 and 299 if repeated facts are a tenth of the early texts, in addition to the random words;
+    - 122 and 300 if they are a quarter of the early texts, and most random words come later (3,000 steps).
     """
     generator, found = Random(1), []  # noqa: S311 - not for security
     for _ in range(ITEMS):
@@ -58,8 +58,8 @@ def measure(storyteller: Storyteller) -> Figures:
     for objects in (2, 3):
         stories, answers = zip(*placement_questions(objects), strict=True)  # all stories have the same length
         logits = storyteller.steps(torch.tensor([VOCABULARY.ids(story) for story in stories])).logits
-        right = logits[:, -1].argmax(dim=-1) == torch.tensor(VOCABULARY.ids(answers))
-        places[str(objects)] = int(right.sum())
+        correct = logits[:, -1].argmax(dim=-1) == torch.tensor(VOCABULARY.ids(answers))
+        places[str(objects)] = int(correct.sum())
     scores = copying(storyteller, texts=ITEMS).prefix_matching
     about = storyteller.about
     return Figures(
@@ -73,10 +73,10 @@ def measure(storyteller: Storyteller) -> Figures:
 
 
 def main(variants: list[str]) -> None:
-    """Regenerate the weights and results of some sizes."""
+    """Regenerate the weights and results of these sizes, or of all sizes."""
     for variant in variants or SIZES:
         for seed in SEEDS:
-            storyteller = trained(variant, seed)
+            storyteller = train_storyteller(variant, seed)
             if seed == 0:
                 storyteller.save(SIZES[variant].file)
             figures.write(FILE, measure(storyteller)._asdict(), list(SIZES))

@@ -28,12 +28,12 @@ from attnviz.trained.translator.translator import Translator
 
 @dataclass(frozen=True)
 class Intervention:
-    """The effect that editing one head's attention from "it" has on the translations.
+    """Effect of edits of one head's attention from "it" on the translations.
 
     Attributes:
         pronoun: Fraction of sentences in which the correct one of "il" and "elle" is more likely.
-        changed: Fraction of sentences in which the more likely one of the two changes.
-        rest: Fraction of sentences with a correct translation, ignoring words that agree in gender.
+        changed: Fraction of sentences in which the more likely pronoun changes.
+        rest: Fraction of sentences with a correct translation, apart from grammatical gender.
     """
 
     pronoun: float
@@ -49,9 +49,9 @@ class Figures:
         exact: Fraction of sentences translated correctly word for word, by split.
         pronoun: Fraction of minimal pairs' sentences in which the correct one of "il" and "elle" is more
             likely; chance level 0.5.
-        layer, head: The encoder head of the following results, from 1.
+        layer, head: The encoder head to which the following results belong, from 1.
         subject, object: The head's attention from "it" if the referent is the first or the second noun.
-        ablated: Effect of setting its attention from "it" to zero.
+        ablated: Effect of setting the head's attention from "it" to zero.
         moved: Effect of moving the referent's weight to the other noun.
     """
 
@@ -79,11 +79,11 @@ class Familiarity:
     num_near_duplicates: int
 
 
-def familiarity(learned: Iterable[Pair], pairs: int = 300, seed: int = 1) -> Familiarity:
+def familiarity(training_pairs: Iterable[Pair], pairs: int = 300, seed: int = 1) -> Familiarity:
     """Return the overlap between the minimal pairs of `measure` and a training set."""
-    both = [pair for readings in splits.minimal_pairs(pairs, seed) for pair in readings]
+    both = [pair for minimal_pair in splits.minimal_pairs(pairs, seed) for pair in minimal_pair]
     known: set[tuple[str, ...]] = set()
-    for pair in learned:
+    for pair in training_pairs:
         known.update(_without_a_noun(pair))
     return Familiarity(
         sentences=len(both),
@@ -106,7 +106,7 @@ def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed
         pairs: Number of minimal pairs, of two sentences each.
     """
     held_out = {split: splits.held_out(split, sentences, seed) for split in splits.SPLITS}
-    both = [pair for readings in splits.minimal_pairs(pairs, seed) for pair in readings]
+    both = [pair for minimal_pair in splits.minimal_pairs(pairs, seed) for pair in minimal_pair]
     weights = weights_from_it(translator, both)
     layer, head = best_head(weights, both)
     # In a minimal pair, "it" refers first to the subject and then to the object.
@@ -126,17 +126,17 @@ def measure(translator: Translator, sentences: int = 500, pairs: int = 300, seed
 
 
 def best_head(weights: Float[Tensor, "sentence layer head key"], pairs: Sequence[Pair]) -> tuple[int, int]:
-    """Return the layer and head, from 0, that most often attend from "it" to its referent.
+    """Return the layer and index, from 0, of the head that attends from "it" to its referent most often.
 
     Args:
         weights: Weights from `weights_from_it`.
     """
-    readings = {
+    attentions = {
         (layer, head): pronoun_attention(weights[:, layer, head], pairs)
         for layer in range(weights.shape[1])
         for head in range(weights.shape[2])
     }
-    return max(readings, key=lambda place: (readings[place].found, readings[place].referent))
+    return max(attentions, key=lambda place: (attentions[place].found, attentions[place].referent))
 
 
 def intervention(

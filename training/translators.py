@@ -21,7 +21,7 @@ from training.translator_measures import familiarity, measure
 SEEDS = (0, 1, 2)
 
 
-def trained(settings: Settings) -> Translator:
+def train_translator(settings: Settings) -> Translator:
     """Train a translator, and print its progress."""
     model = figures.train_to_end(train(settings), f"{settings.variant}, seed {settings.seed}")
     about = {"variant": settings.variant, "seed": str(settings.seed), "steps": str(settings.steps)}
@@ -45,10 +45,10 @@ def record(translator: Translator) -> dict[str, Any]:
 
 
 def main(variants: list[str]) -> None:
-    """Regenerate the weights and results of some variants."""
+    """Regenerate the weights and results of these variants, or of all variants."""
     for variant in variants or VARIANTS:
         for seed in SEEDS:
-            translator = trained(Settings.of(variant, seed))
+            translator = train_translator(Settings.of(variant, seed))
             if seed == VARIANTS[variant].seed:
                 translator.save(VARIANTS[variant].file)
             figures.write(WEIGHTS / "figures.json", record(translator), list(VARIANTS))

@@ -32,7 +32,7 @@ def show_job(
 ) -> Progress[Found] | None:
     """Draw the progress of a job, the buttons that stop and start it, and its results so far.
 
-    While the job runs, this part of the page is redrawn every second; when it ends, the whole page is.
+    While the job runs, this part of the page is redrawn every second; then, the whole page is redrawn.
 
     Args:
         job: The job.

@@ -141,9 +141,8 @@ def sampling_probabilities(
     """Return the sampling probabilities of the next token.
 
     The scores are divided by the temperature, then all but the `top_k` largest are removed, then all but the
-    smallest set with a total probability of `top_p` or more (Holtzman et al. 2020, section 3.1), as in
-    transformers; the remaining probabilities are scaled to sum to 1. Temperature 0 keeps only the most likely
-    token.
+    smallest set with total probability ≥ `top_p` (Holtzman et al. 2020, section 3.1), as in transformers;
+    the remaining probabilities are scaled to sum to 1. Temperature 0 keeps only the most likely token.
 
     Args:
         scores: [vocabulary], the model's scores before the softmax.

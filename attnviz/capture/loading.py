@@ -206,8 +206,7 @@ def is_loaded(name: str) -> bool:
 def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
     """Return the input tokens of this model, or of its encoder; loads only models with images and text.
 
-    For other models, this takes some milliseconds, and does not import torch if the tokenizer is in
-    `tokenizer.json`.
+    For other models, this takes some milliseconds, without importing torch if there is a `tokenizer.json`.
 
     Raises:
         UnknownModel, ModelFilesDamaged, EmptyText, TextTooLong, UnreadableText

@@ -73,8 +73,7 @@ class VisionModel(Model):
 
     Args:
         network: a result of `open_network` that no other model uses.
-        original: the caller's model object, if `network` is a second tree of its modules; its inspection
-            is cached.
+        original: the caller's model object with the same weights, if any; its inspection is cached.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly, or the processor returns images

@@ -33,7 +33,7 @@ class Corpus:
 
     Attributes:
         name: Name of the text in messages.
-        lines: Number of lines, including empty ones.
+        lines: Number of lines, including empty lines.
         key: First 16 hexadecimal digits of the SHA-256 hash of the lines.
         source: The text, or the path of a file.
     """

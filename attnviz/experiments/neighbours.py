@@ -172,7 +172,7 @@ class Neighbours:
     Attributes:
         nearest: Results, most similar first; ties in order of position.
         tokens: Number of compared tokens.
-        lines: Number of lines read, including empty and skipped ones.
+        lines: Number of lines read, including empty and skipped lines.
         skipped: Number of lines that the model cannot read.
         reasons: The first skipped lines, at most `MAX_REASONS`, with the reason.
     """
@@ -306,7 +306,7 @@ def read_corpus(
 
 
 def read_lines(model: str, layer: int, lines: Lines) -> TextVectors:
-    """Read some lines of a text; empty ones are ignored.
+    """Read some lines of a text; empty lines are ignored.
 
     Args:
         model: Name of a model, as for `loading.load`.

@@ -70,7 +70,7 @@ def patch(
     (Heimersheim & Nanda 2024).
 
     The outcome is the prediction at the position: the log odds between the token whose probability increases
-    most and the one whose probability decreases most. For a model without a prediction there, it is the
+    most and the token whose probability decreases most. For a model without a prediction there, it is the
     direction of the token's output.
 
     Patching all heads of every kind and layer restores the clean outcome at each token that is equal in both
@@ -213,7 +213,7 @@ def refuse_unaligned(clean: Trace, corrupted: Trace, place: int) -> None:
         names = [quoted(token.text.strip(SPACES)) for token in (first[place], second[place])]
         raise AttnvizError(
             f"Token {place + 1} is {names[0]} in the first sentence and {names[1]} in the "
-            "second, so its own embedding differs. Choose a token that is the same in both."
+            "second, so its own embedding differs. Choose a token that both sentences share."
         )
 
 

@@ -191,7 +191,7 @@ def _axis(labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _labelled_axis(labels: Sequence[str], title: str) -> dict[str, Any]:
-    """Return an axis with at most `MAX_TICKS` labels, evenly spaced; long ones are truncated."""
+    """Return an axis with at most `MAX_TICKS` labels, evenly spaced; long labels are truncated."""
     step = -(-len(labels) // MAX_TICKS)
     drawn = range(0, len(labels), step)
     return _axis(labels) | {

@@ -182,7 +182,7 @@ def validate_edits(edits: Edits, source: int, target: int, *, at_most: bool = Fa
         at_most: True if the counts are upper bounds, because the text is not generated yet.
 
     Raises:
-        InvalidEdit: an edit is invalid; the message names the first one.
+        InvalidEdit: an edit is invalid; the message names the first invalid edit.
     """
     for edit in edits:
         queries = source if edit.kind == "encoder" else target

@@ -98,7 +98,7 @@ def check_setting() -> None:
 
 
 def opened() -> tuple[str, ...]:
-    """Return the models opened on this server that are not in the catalogue, the latest one last."""
+    """Return the models opened on this server that are not in the catalogue, the latest last."""
     with _lock:
         return tuple(_opened)
 

@@ -143,7 +143,7 @@ def facts_of(
 
     Args:
         name: the model's name, for messages.
-        max_length: the tokenizer's own maximum number of tokens, if it has one.
+        max_length: the tokenizer's own maximum number of tokens, if any.
         processor: the settings from `image_processor`, for a vision model.
         bounded: whether memory limits the length of a text, in addition to the model's positions.
 

@@ -32,7 +32,7 @@ class Listing:
     Attributes:
         commit: the commit of the repository.
         facts: the facts in its config.
-        small, weights: (name, bytes) of the files to download; no others are downloaded.
+        small, weights: (name, bytes) of all files to download.
         parameters: the number of parameters by dtype, from the headers of its weights.
         snapshot: the folder in the cache for all files; it already has some of `small`.
     """

@@ -32,7 +32,7 @@ _CONVERT = (
     "transformers.AutoProcessor.from_pretrained(old).save_pretrained(new)"
 )
 
-# The supported dtypes, by their names in safetensors. Integers are not parameters, except quantized ones.
+# The supported dtypes, by their names in safetensors. Integers are parameters only if quantized.
 _PARAMETER_DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
 _INTEGER_DTYPES = {"I64", "I32", "I16", "U64", "U32", "U16", "U8", "BOOL"}
 
@@ -87,7 +87,7 @@ def counted(tensors: Iterable[tuple[str, str, int]], name: str, part: str) -> Co
         if kind not in _PARAMETER_DTYPES.keys() | _INTEGER_DTYPES:
             raise ModelFilesDamaged(
                 f"{name} has an unsupported dtype (in {quoted(array)}). "
-                "Use a version of the model in float32, float16 or bfloat16, not a quantized one."
+                "Use a version of the model in float32, float16 or bfloat16, not a quantized version."
             )
         if kind in _PARAMETER_DTYPES and array.startswith(part):
             parameters[_PARAMETER_DTYPES[kind]] += count
@@ -104,7 +104,7 @@ def too_many_tensors(name: str) -> ModelNotSupported:
 
 
 def weight_files(files: Iterable[str], folder: Path, name: str) -> tuple[str, ...]:
-    """Return the names of the files with a model's weights: a single file, or those in the folder's index.
+    """Return the names of the files with a model's weights: a single file, or the files in its index.
 
     Args:
         folder: the folder of the index, if there is one.

@@ -1,6 +1,6 @@
 """A wrapper for transformers tokenizers, and for other Python tokenizers with token ids and spellings.
 
-Fast tokenizers return each token's span in the text. For others, spans are found from the spellings.
+Fast tokenizers return each token's span in the text. For other tokenizers, spellings determine the spans.
 """
 
 from __future__ import annotations

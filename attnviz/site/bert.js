@@ -6,7 +6,7 @@
  *   weight[row, column] = value × the row's scale
  * @typedef {{ [name: string]: Matrix | Float32Array }} Tensors by the names in attnviz/site/weights.py
  * @typedef {{ weights: Float32Array, query: Float32Array, key: Float32Array, value: Float32Array }} Pass
- *   weights: [layer, head, query, key]; the others: [layer, head, token, dimension]
+ *   weights: [layer, head, query, key]; query, key and value: [layer, head, token, dimension]
  */
 
 /**

@@ -83,7 +83,7 @@ class Atlas extends HeadGrid {
     this.trigger("pick", { layer, head, ...pendingChoices("heads") });
   }
 
-  /** Returns { values, shape: [picture, row, column], places: button of each picture }; null until they arrive. */
+  /** Returns { values, shape: [picture, row, column], places: button of each picture }; null until the arrays arrive. */
   pictures() {
     const { pixels: id, kind } = this.data;
     const set = allData().get(id);

@@ -250,7 +250,7 @@ class HeadView extends View {
     return element("bdi", { text: this.data[`${side}_tokens`][at].name });
   }
 
-  /** Formats a number. In reports of long texts, a negative weight is omitted; its absolute value is an upper bound. */
+  /** Formats a number. In reports of long texts, a negative number is minus the upper bound of an omitted weight. */
   number(value) {
     if (Number.isNaN(value)) return "masked";
     const limit = this.data.unit === "percent" && value < 0;
@@ -296,7 +296,7 @@ class HeadView extends View {
     return rowNote ? [` (${rowNote})`] : [];
   }
 
-  /** "dog is attended to most by it 66.4 %, …", in the first of the chosen heads; changes have no "most". */
+  /** "dog is attended to most by it 66.4 %, …", in the first chosen head; for changes, "dog is attended to more by it …". */
   columnSentence(key) {
     const values = this.data.query_tokens.map((_, i) => this.exactRows(i)[0].values?.[key] ?? NaN);
     const largest = this.#largest(values, 3, "query");

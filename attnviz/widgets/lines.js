@@ -33,7 +33,7 @@ const strengths = {
  *   position, `height` the visible height
  * @param {ShownHead[]} shown heads of equal shape
  * @param {{ queries: number[], key: number | null }} from the queries or the key whose lines are drawn;
- *   if there are neither, all queries in view
+ *   if neither is set, all queries in view
  * @param {Scale} kind
  * @returns {{ drawn: number, total: number, inView: boolean }} the numbers of drawn curves and of all
  *   curves, and whether only the rows in view were considered

@@ -116,7 +116,7 @@ export class View {
 
   /**
    * Makes the focused button, or else the button at `fallback`, the only tab stop of a group; returns the index of the
-   * focused button, −1 for none.
+   * focused button, or −1.
    * @param {HTMLElement[]} buttons
    * @param {number} fallback
    */

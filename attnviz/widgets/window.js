@@ -79,8 +79,8 @@ export class WindowBar {
       "div",
       { class: "search", role: "search" },
       this.text,
-      tool("‹", "Previous", () => this.find(-1)),
-      tool("›", "Next", () => this.find(1)),
+      tool("‹", "Previous match", () => this.find(-1)),
+      tool("›", "Next match", () => this.find(1)),
       this.matches,
     );
     const options = THRESHOLDS.map((value) =>

@@ -30,7 +30,7 @@ def text(size: int = SIZE) -> str:
     return ascii_lowercase[:size]
 
 
-def towards(target: NDArray[np.int64], share: float) -> Floats:
+def weights_on(target: NDArray[np.int64], share: float) -> Floats:
     """Return weights: `share` on each row's target, the remaining weight uniform over the other keys."""
     size = len(target)
     weights = np.full((size, size), (1 - share) / (size - 1), dtype=np.float32)
@@ -46,7 +46,7 @@ def by_name(found: tuple[Behaviour, ...]) -> dict[str, Behaviour]:
     return {behaviour.name: behaviour for behaviour in found}
 
 
-def satisfied(weights: Floats, shown: DisplayTokens) -> set[str]:
+def satisfied_names(weights: Floats, shown: DisplayTokens) -> set[str]:
     return {behaviour.name for behaviour in behaviours(one_head(weights), shown) if behaviour.found[0, 0]}
 
 
@@ -61,7 +61,7 @@ def satisfied(weights: Floats, shown: DisplayTokens) -> set[str]:
     ],
 )
 def test_head_with_one_behaviour_has_no_other(name: str, target: NDArray[np.int64], share: float) -> None:
-    assert satisfied(towards(target, share), DisplayTokens(tokens(), text())) - {"broad"} == {name}
+    assert satisfied_names(weights_on(target, share), DisplayTokens(tokens(), text())) - {"broad"} == {name}
 
 
 def test_hiding_special_tokens_does_not_change_scores(tired: Trace) -> None:
@@ -80,7 +80,7 @@ def test_merged_pieces_count_as_one_word() -> None:
         *(Token(("##b", "a")[n % 2], n, n - 1, n, (n - 1) // 2, False) for n in range(1, 11)),
         Token("[SEP]", 102, 0, 0, None, True),
     )
-    weights = one_head(towards(np.maximum(np.arange(12) - 1, 0), 1.0))
+    weights = one_head(weights_on(np.maximum(np.arange(12) - 1, 0), 1.0))
     separate = by_name(behaviours(weights, DisplayTokens(pieces, text())))
     merged = by_name(behaviours(weights, DisplayTokens(pieces, text(), merge_words=True)))
     np.testing.assert_allclose(separate["previous"].score, 1)
@@ -115,13 +115,13 @@ def test_same_place_in_a_text_of_another_length() -> None:
 def test_facts_describe_each_head() -> None:
     shown = DisplayTokens(tokens(), text())
     heads = [
-        towards(np.maximum(SEQUENCE - 1, 0), 0.87),
-        towards(np.minimum(SEQUENCE + 1, SIZE - 1), 0.6),
-        towards(SEQUENCE, 0.61),
-        towards(np.zeros(SIZE, dtype=int), 0.54),
-        towards(np.full(SIZE, 4), 0.45),
+        weights_on(np.maximum(SEQUENCE - 1, 0), 0.87),
+        weights_on(np.minimum(SEQUENCE + 1, SIZE - 1), 0.6),
+        weights_on(SEQUENCE, 0.61),
+        weights_on(np.zeros(SIZE, dtype=int), 0.54),
+        weights_on(np.full(SIZE, 4), 0.45),
         np.full((SIZE, SIZE), 1 / SIZE, dtype=np.float32),
-        towards((SEQUENCE * 5 + 3) % SIZE, 0.95),
+        weights_on((SEQUENCE * 5 + 3) % SIZE, 0.95),
     ]
     assert facts(np.stack(heads)[None], shown) == (
         "attends to the previous token (87 %)",
@@ -138,7 +138,7 @@ def test_heads_that_attend_to_the_other_sentence_are_found() -> None:
     pair = tuple(replace(token, sentence=int(place > 6)) for place, token in enumerate(tokens()))
     shown = DisplayTokens(pair, text(), second=text())
     across = np.where(SEQUENCE > 6, 2, 9)
-    found = by_name(behaviours(one_head(towards(across, 0.8)), shown))["other sentence"]
+    found = by_name(behaviours(one_head(weights_on(across, 0.8)), shown))["other sentence"]
     assert found.found[0, 0]
     # Each of the 12 other keys has 0.2 / 12; without special tokens, the sentences have 6 and 5 tokens.
     remaining = 0.2 / 12
@@ -147,7 +147,7 @@ def test_heads_that_attend_to_the_other_sentence_are_found() -> None:
         + [(0.8 + 5 * remaining) / (0.8 + 10 * remaining)] * 5
     )
     assert found.score[0, 0] == pytest.approx(expected.mean(), rel=1e-5)
-    assert "other sentence" not in satisfied(towards(np.where(SEQUENCE > 6, 9, 2), 0.8), shown)
-    assert "other sentence" not in satisfied(towards(SEQUENCE, 1 / SIZE), shown)
-    single = behaviours(one_head(towards(across, 0.8)), DisplayTokens(tokens(), text()))
+    assert "other sentence" not in satisfied_names(weights_on(np.where(SEQUENCE > 6, 9, 2), 0.8), shown)
+    assert "other sentence" not in satisfied_names(weights_on(SEQUENCE, 1 / SIZE), shown)
+    single = behaviours(one_head(weights_on(across, 0.8)), DisplayTokens(tokens(), text()))
     assert "other sentence" not in by_name(single)

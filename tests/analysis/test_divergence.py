@@ -17,7 +17,7 @@ def relative_entropy(one: list[float], other: list[float]) -> float:
     return sum(p * log2(p / q) for p, q in zip(one, other, strict=True) if p > 0)
 
 
-def by_definition(one: list[float], other: list[float]) -> float:
+def divergence_by_definition(one: list[float], other: list[float]) -> float:
     """Return JS = ½ KL(P ‖ M) + ½ KL(Q ‖ M), where M = (P + Q) / 2 (Lin 1991)."""
     mean = [(p + q) / 2 for p, q in zip(one, other, strict=True)]
     return (relative_entropy(one, mean) + relative_entropy(other, mean)) / 2
@@ -42,5 +42,5 @@ def divergences(found: Floats) -> Doubles:
 @given(weights())
 def test_divergence_equals_its_definition(found: Floats) -> None:
     rows = found.astype(np.float64).reshape(LAYERS * HEADS, -1, TOKENS).tolist()
-    expected = [[sum(map(by_definition, one, other)) / TOKENS for other in rows] for one in rows]
+    expected = [[sum(map(divergence_by_definition, one, other)) / TOKENS for other in rows] for one in rows]
     np.testing.assert_allclose(divergences(found), expected, atol=1e-6)

@@ -16,7 +16,7 @@ def rejects(share: float, right: int, total: int, z: float) -> bool:
     return abs(right / total - share) > z * sqrt(share * (1 - share) / total)
 
 
-def end(right: int, total: int, inside: float, outside: float) -> float:
+def interval_end(right: int, total: int, inside: float, outside: float) -> float:
     """Return the proportion at which the score test starts to reject, by bisection."""
     z = NormalDist().inv_cdf(0.975)
     for _ in range(60):
@@ -30,8 +30,8 @@ def test_interval_ends_where_the_score_test_rejects(answers: tuple[int, int]) ->
     right, total = answers
     low, high = wilson(right, total)
     share = right / total
-    assert isclose(low, end(right, total, share, 0.0), abs_tol=1e-9)
-    assert isclose(high, end(right, total, share, 1.0), abs_tol=1e-9)
+    assert isclose(low, interval_end(right, total, share, 0.0), abs_tol=1e-9)
+    assert isclose(high, interval_end(right, total, share, 1.0), abs_tol=1e-9)
     assert 0 <= low <= share <= high <= 1
 
 

@@ -54,7 +54,7 @@ OF_ARRAYS: list[Callable[[Any], Any]] = [
     ("number", "message"),
     [
         (0.7, r"\[.*1, 3\] sums to 1\.5, not to 1\. .*divide each row by it"),
-        (-0.3, r"\[.*1, 3\] contains -0\.3\. Weights are from 0 to 1"),
+        (-0.3, r"\[.*1, 3\] contains -0\.3\. Weights must be from 0 to 1"),
         (np.nan, r"\[.*1, 3\] contains numbers that are not finite"),
     ],
 )

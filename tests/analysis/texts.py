@@ -4,7 +4,7 @@ import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayTokens
 from attnviz.trace import Block, Floats, Kind, Token
-from tests.formula import attending
+from tests.formula import computed_block
 
 CLS, SEP = Token("[CLS]", 101, 0, 0, None, True), Token("[SEP]", 102, 0, 0, None, True)
 
@@ -26,7 +26,7 @@ def pieces(*, hide_special: bool = False, merge_words: bool = False) -> DisplayT
 
 
 def words(text: str, special: bool = False) -> tuple[Token, ...]:
-    """Return each word of the text as a token, with `special` between [CLS] and [SEP]."""
+    """Return each word of the text as a token; `special` adds [CLS] and [SEP]."""
     found, end = [], 0
     for number, word in enumerate(text.split()):
         start = text.index(word, end)
@@ -54,7 +54,7 @@ def make_block(
     def draw(*shape: int) -> Floats:
         return random.standard_normal(shape, dtype=np.float32)
 
-    return attending(
+    return computed_block(
         kind="encoder",
         layer=0,
         query_tokens=tokens,

@@ -16,7 +16,7 @@ KINDS = (
     *("slider", "select_slider", "button_group"),
 )
 
-# Links to each page that together show all of its controls.
+# Links that together show all controls of each page.
 LINKS: tuple[tuple[str, dict[str, str]], ...] = (
     ("explore", {"text": "The cat sat.", "other": "The dog sat."}),
     ("beyond_weights", {}),

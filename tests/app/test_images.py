@@ -21,7 +21,7 @@ from tests.capture.tiny_vision import built
 
 @pytest.fixture
 def folder(opened: Callable[[str], str]) -> str:
-    """A small model for images of three rows of five patches, opened on this server."""
+    """A small model for images with three rows of five patches, opened on this server."""
     return opened("vit")
 
 

@@ -1,4 +1,4 @@
-"""A link between pages sets its choices, whatever the widgets on the previous page contain."""
+"""A link between pages overrides the choices made with widgets on the previous page."""
 
 from urllib.parse import parse_qs, urlencode
 

@@ -115,7 +115,7 @@ class Explore:
     # Texts and numbers
 
     def rows(self, side: Locator) -> list[tuple[str, str]]:
-        """Return every token of one side with the number printed beside it, or ""."""
+        """Return every token of one side with the number printed next to it; "" for no number."""
         return [(label, number) for label, number in side.evaluate_all(_ROWS)]
 
     def sentence(self) -> list[tuple[str, str]]:

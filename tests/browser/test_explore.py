@@ -19,7 +19,7 @@ def test_own_model_is_opened_and_generates_tokens(explore: Explore, tmp_path: Pa
     page.get_by_role("link", name="on this server …").click()
     expect(page.get_by_role("textbox", name=re.compile("^Your own model"))).to_have_value(str(folder))
     inspect_and_open(page)
-    page.get_by_role("link", name="Explore with it").first.click()
+    page.get_by_role("link", name="Explore with this model").first.click()
     expect(page).to_have_url(re.compile("model="))
     wait_idle(page)
     expect(page.get_by_role("textbox", name="Sentence")).to_have_value(prompt)

@@ -17,7 +17,7 @@ TEXT = "red dog cat " * 340 + "red dog the"
 def test_long_text_can_be_zoomed_searched_and_thresholded(explore: Explore, tmp_path: Path) -> None:
     page, folder = explore.page, tiny("bloom", tmp_path)
     open_model(page, explore.url, folder)
-    page.get_by_role("link", name="Explore with it").first.click()
+    page.get_by_role("link", name="Explore with this model").first.click()
     expect(page).to_have_url(re.compile("model="))
     wait_idle(page)
     explore.type("Sentence", TEXT)

@@ -152,7 +152,7 @@ def test_intervene_ablates_heads(page: Page, server: Server) -> None:
     expect(page.get_by_role("button", name="Undo: ablate head 4-2")).to_be_visible()
     complete_link = re.compile(r"(?=.*text=The\+dog)(?=.*edits=encoder\+4-2)")
     expect(page).to_have_url(complete_link)
-    page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # like a late message of the server
+    page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # as in a late message from the server
     expect(page).to_have_url(complete_link)
     bars = page.get_by_role("table", name="Change of each token’s output").locator("tbody tr")
     expect(bars).to_have_count(15)

@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def printed(outputs: Outputs, cell: str) -> str:
+def stdout_of(outputs: Outputs, cell: str) -> str:
     return "".join("".join(output["text"]) for output in outputs[cell] if output.get("name") == "stdout")
 
 
@@ -65,8 +65,8 @@ def test_the_notebook_runs(context: BrowserContext, faults: Faults, folder: Path
 
 
 def check_results(outputs: Outputs) -> None:
-    assert printed(outputs, "find").startswith("Layer 4, head 2:")
-    first, second = printed(outputs, "doubt").splitlines()
+    assert stdout_of(outputs, "find").startswith("Layer 4, head 2:")
+    first, second = stdout_of(outputs, "doubt").splitlines()
     for line in (first, second):
         trophy, suitcase = (int(percentage.strip(" ,%").split(" ")[-1]) for percentage in line.split("%")[:2])
         assert trophy > suitcase
@@ -121,7 +121,7 @@ def test_static_picture_is_shown_without_scripts(context: BrowserContext, faults
 
 
 def test_figure_is_drawn_inside_another_frame(context: BrowserContext, faults: Faults) -> None:
-    """As in Colab and marimo's `mo.iframe`; the outer frame has an opaque origin, or the page's origin."""
+    """Colab and marimo's `mo.iframe` use an outer frame, with an opaque origin or the page's origin."""
     figure = html.escape(show(encoder())._repr_html_())
     context.set_offline(True)
     for sandbox in ('sandbox="allow-scripts"', ""):

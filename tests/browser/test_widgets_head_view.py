@@ -77,7 +77,7 @@ def button(widgets: Widgets, name: str) -> Locator:
     return widgets.page.get_by_role("button", name=name, exact=True)
 
 
-def printed(row: Weights) -> list[str]:
+def printed_numbers(row: Weights) -> list[str]:
     """Return the printed number of each key: a whole percentage, or "" below 0.5 %."""
     return [f"{100 * float(value):.0f}\N{NO-BREAK SPACE}%" if value >= 0.005 else "" for value in row]
 
@@ -109,11 +109,11 @@ def test_hovering_another_query_shows_its_row_temporarily(widgets: Widgets) -> N
     weights = random_weights()
     show(widgets, weights)
     row = weights[1, 2]
-    assert numbers(widgets) == printed(row[4])
+    assert numbers(widgets) == printed_numbers(row[4])
     expect(words(widgets)).to_have_text(f"q4 attends to {largest(row[4])}")
     queries(widgets).nth(1).hover()
     expect(words(widgets)).to_have_text(f"q1 attends to {largest(row[1])}")
-    assert numbers(widgets) == printed(row[1])
+    assert numbers(widgets) == printed_numbers(row[1])
     keys(widgets).nth(5).hover()
     expect(words(widgets)).to_have_text(f"q4 → k5 {percent(row[4, 5])}")
     widgets.page.mouse.move(350, 500)
@@ -141,7 +141,7 @@ def test_another_head_is_drawn_before_its_numbers_arrive(widgets: Widgets) -> No
     expect(root(widgets)).to_have_attribute("data-head", "2-5")
     assert set(numbers(widgets)) == {""}
     show(widgets, weights, heads=(5,))
-    assert numbers(widgets) == printed(weights[1, 4, 4])
+    assert numbers(widgets) == printed_numbers(weights[1, 4, 4])
     widgets.page.evaluate(
         "window.dispatchEvent(new CustomEvent('attnviz:heads', { detail: { layer: 1, heads: [2] } }))"
     )
@@ -199,9 +199,9 @@ def test_keyboard_selects_tokens_and_escape_returns_to_the_pinned_one(widgets: W
         page.keyboard.press("Tab")
     expect(queries(widgets).nth(4)).to_be_focused()
     page.keyboard.press("ArrowDown")
-    assert numbers(widgets) == printed(row[5])
+    assert numbers(widgets) == printed_numbers(row[5])
     page.keyboard.press("Escape")
-    assert numbers(widgets) == printed(row[4])
+    assert numbers(widgets) == printed_numbers(row[4])
     for key in ("ArrowDown", "Enter", "ArrowRight"):
         page.keyboard.press(key)
     assert widgets.events()[-1] == ["pick", {"query": 6, "key": None}]

@@ -276,7 +276,7 @@ def assert_accessible(page: Page) -> None:
 
 
 def eventually(check: Callable[P, None]) -> Callable[P, None]:
-    """Decorate a check to be repeated until it passes, for at most a minute."""
+    """Make a check repeat until it passes, for at most a minute."""
 
     @functools.wraps(check)
     def repeated(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -340,7 +340,7 @@ def open_room(teacher: Page, url: str) -> str:
 
 @contextmanager
 def leading(teacher: Page, url: str) -> Iterator[str]:
-    """Open a room and yield its code. End the room after the block: a network can have only three rooms."""
+    """Open a room and yield its code. End the room after the block: a network can have three open rooms."""
     code = open_room(teacher, url)
     try:
         yield code

@@ -122,7 +122,7 @@ class Widgets:
         self.page.evaluate("place => window.mounted[place].close()", place)
 
     def events(self) -> list[list[Any]]:
-        """Return all events and triggers in order, each as in ["pick", {"layer": 4, "head": 2}]."""
+        """Return all events and triggers in order, such as ["pick", {"layer": 4, "head": 2}]."""
         events: list[list[Any]] = self.page.evaluate("window.events")
         return events
 

@@ -135,7 +135,7 @@ def reference_weights(folder: Path) -> dict[Kind, list[Floats]]:
             model(**reference_inputs(folder, model))
         output = model(**reference_inputs(folder, model), output_attentions=True)
     weights = getattr(output, "attentions", None)
-    if folder.name == "minimax":  # its lightning attention returns values that are not weights
+    if folder.name == "minimax":  # lightning attention returns values that are not weights
         weights = output.attentions[1::2]
     returned: dict[Kind, Any] = {resolve.entry(str(folder)).kinds[0]: weights}
     if model.config.is_encoder_decoder:

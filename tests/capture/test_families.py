@@ -408,13 +408,13 @@ def test_refusal_names_family_and_reason_before_reading_weights(folder_of: Folde
 # Files
 
 
-def without(*parts: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
+def without_parts(*parts: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
     return lambda weights: {name: each for name, each in weights.items() if not name.startswith(parts)}
 
 
 def test_model_saved_without_its_head_has_no_predictions(folder_of: FolderOf, tmp_path: Path) -> None:
     complete = folder_of("distilbert")
-    bare = save_changed(complete, tmp_path / "bare", without("vocab_"))
+    bare = save_changed(complete, tmp_path / "bare", without_parts("vocab_"))
     assert attnviz.predictions("The [MASK] was tired", complete) != ()
     assert attnviz.predictions("The [MASK] was tired", bare) == ()
     assert np.array_equal(
@@ -479,7 +479,7 @@ def test_legacy_files_are_read(
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (without("transformer.h.1.attn.c_attn"), r"missing.*: h\.1\.attn\.c_attn\.bias and 1 more"),
+        (without_parts("transformer.h.1.attn.c_attn"), r"missing.*: h\.1\.attn\.c_attn\.bias and 1 more"),
         (lambda weights: {**weights, "transformer.wpe.weight": torch.zeros(7, 15)}, "cannot be read"),
     ],
     ids=["missing", "mismatched"],

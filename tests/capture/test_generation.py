@@ -90,11 +90,11 @@ def source_of(network: Any) -> list[int] | None:
     return SOURCE if network.config.is_encoder_decoder else None
 
 
-def generate_ours(network: Any, writing: Writing) -> list[int]:
+def attnviz_ids(network: Any, writing: Writing) -> list[int]:
     return [step.id for step in generate(network, start_of(network), writing, LIMIT, source_of(network))]
 
 
-def generate_reference(network: Any, tokens: int) -> list[int]:
+def transformers_ids(network: Any, tokens: int) -> list[int]:
     """Return the tokens that transformers generates greedily."""
     ids = torch.tensor([source_of(network) or PROMPT])
     output = network.generate(
@@ -112,12 +112,12 @@ def generate_reference(network: Any, tokens: int) -> list[int]:
 @pytest.mark.parametrize("family", WRITERS)
 def test_greedy_tokens_equal_transformers(folder_of: FolderOf, opened: Open, family: str) -> None:
     """attnviz generates with the recorded network, transformers with `eager`."""
-    ours = generate_ours(without_end(open_network(folder_of(family))), Writing(13))
+    ours = attnviz_ids(without_end(open_network(folder_of(family))), Writing(13))
     assert len(ours) == 13
     assert (
         ours
-        == generate_ours(opened(family).network, Writing(13))
-        == generate_reference(opened(family).network, 13)
+        == attnviz_ids(opened(family).network, Writing(13))
+        == transformers_ids(opened(family).network, 13)
     )
 
 
@@ -141,22 +141,20 @@ def test_cached_steps_have_the_probabilities_of_one_full_pass(opened: Open, fami
 
 def test_sampling_depends_only_on_the_seed(opened: Open) -> None:
     network = opened("gpt2").network
-    samples = [
-        tuple(generate_ours(network, Writing(13, temperature=2.0, seed=seed))) for seed in (1, 1, 2, 3)
-    ]
+    samples = [tuple(attnviz_ids(network, Writing(13, temperature=2.0, seed=seed))) for seed in (1, 1, 2, 3)]
     assert samples[0] == samples[1]
     assert len(set(samples)) == 3
 
 
 def test_generation_stops_at_an_end_token(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     network = opened("gpt2").network
-    unrestricted = generate_ours(network, Writing(13, temperature=2.0, seed=5))
+    unrestricted = attnviz_ids(network, Writing(13, temperature=2.0, seed=5))
     end = unrestricted[4]
     assert end not in unrestricted[:4]
     config = network.generation_config
     for ends in (end, [3, end]):
         monkeypatch.setattr(config, "eos_token_id", ends)
-        assert generate_ours(network, Writing(13, temperature=2.0, seed=5)) == unrestricted[:5]
+        assert attnviz_ids(network, Writing(13, temperature=2.0, seed=5)) == unrestricted[:5]
 
 
 def test_generation_stops_at_the_models_limit(opened: Open) -> None:
@@ -170,24 +168,24 @@ def test_generation_stops_at_the_models_limit(opened: Open) -> None:
 
 def test_forbidden_tokens_are_not_generated(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     network = opened("t5").network
-    forbidden = generate_ours(network, Writing(1))[0]
+    forbidden = attnviz_ids(network, Writing(1))[0]
     monkeypatch.setattr(network.generation_config, "bad_words_ids", [[forbidden], [5, 7]])
     monkeypatch.setattr(network.generation_config, "suppress_tokens", [11])
     assert generation_defaults(network) == GenerationDefaults(
         ends=frozenset(), forbidden=tuple(sorted((forbidden, 11)))
     )
-    ours = generate_ours(network, Writing(13))
-    assert ours == generate_reference(network, 13)
+    ours = attnviz_ids(network, Writing(13))
+    assert ours == transformers_ids(network, 13)
     assert forbidden not in ours
 
 
 def test_forced_first_token_is_generated(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     network = opened("bart").network
-    unrestricted = generate_ours(network, Writing(7, temperature=1.0))
+    unrestricted = attnviz_ids(network, Writing(7, temperature=1.0))
     forced = (unrestricted[0] + 1) % network.config.vocab_size
     monkeypatch.setattr(network.generation_config, "forced_bos_token_id", forced)
     ours = list(generate(network, start_of(network), Writing(7), LIMIT, SOURCE))
-    assert [step.id for step in ours] == generate_reference(network, 7)
+    assert [step.id for step in ours] == transformers_ids(network, 7)
     assert ours[0].id == forced
     assert ours[0].after[forced] == 1
     assert 0 < ours[0].before[forced] < 1

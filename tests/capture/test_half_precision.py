@@ -25,7 +25,7 @@ HALVES: tuple[DType, ...] = ("bfloat16", "float16")
 
 
 @pytest.mark.parametrize("dtype", HALVES)
-def test_softmax_with_sinks_rounds_like_that_of_gpt_oss(dtype: DType) -> None:
+def test_softmax_with_sinks_rounds_like_gpt_oss(dtype: DType) -> None:
     generator = torch.Generator().manual_seed(3)
     query, key, value = torch.randn(3, 2, 8, 200, 10, generator=generator).to(getattr(torch, dtype))
     sinks = torch.randn(8, generator=generator).to(query.dtype)
@@ -37,7 +37,7 @@ def test_softmax_with_sinks_rounds_like_that_of_gpt_oss(dtype: DType) -> None:
 
 @pytest.fixture(scope="module")
 def stored(folder_of: FolderOf, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Llama stored in bfloat16, like most newer models."""
+    """A Llama model stored in bfloat16, like most newer models."""
     folder = tmp_path_factory.mktemp("stored") / "llama"
     return save_changed(
         folder_of("llama"),
@@ -94,7 +94,7 @@ def test_custom_attention_is_supported_only_in_float32(folder_of: FolderOf) -> N
         attnviz.trace(SENTENCE, folder_of("mpnet"), dtype="float16")
 
 
-def test_dtype_argument_equals_the_suffix_of_the_name(stored: Path) -> None:
+def test_dtype_argument_is_equivalent_to_the_name_suffix(stored: Path) -> None:
     expected = attnviz.trace(SENTENCE, f"{stored}#bfloat16")
     for dtype in ("bfloat16", torch.bfloat16):
         found = attnviz.trace(SENTENCE, stored, dtype=dtype, device="cpu")

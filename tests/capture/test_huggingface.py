@@ -1,4 +1,4 @@
-"""The bundled BERT, run by transformers and by our own Transformer, compared with transformers' `eager`."""
+"""The bundled BERT, run by transformers and by our own Transformer, compared with `eager` attention."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from attnviz.models import catalogue
 from attnviz.trace import Floats
 from tests.capture.sentences import sentence
 
-# Every push tests the shortest, an odd one and the longest.
+# Lengths in tokens; every push tests only the shortest, an odd length and the longest.
 LENGTHS = [
     pytest.param(length, marks=() if length in {3, 97, 512} else pytest.mark.everything)
     for length in (3, 4, 5, 7, 11, 16, 17, 31, 32, 33, 64, 97, 128, 200, 256, 300, 512)
@@ -19,7 +19,7 @@ LENGTHS = [
 
 
 def eager_weights(model: PreTrainedModel, text: str) -> list[Floats]:
-    """Return transformers' weights, with its own tokenizer and attention."""
+    """Return the weights of each layer, computed with transformers' own tokenizer and attention."""
     tokenizer = AutoTokenizer.from_pretrained(catalogue.MINILM.folder, local_files_only=True)
     with torch.inference_mode():
         output = model(**tokenizer(text, return_tensors="pt"), output_attentions=True)

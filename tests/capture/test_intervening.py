@@ -1,4 +1,4 @@
-"""Edits of every kind of model, compared with the same changes to the weights or W_O in transformers."""
+"""Edits in every kind of model, compared with direct changes of the weights or of W_O in transformers."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ def input_for(folder: Path) -> ModelInput:
 
 @contextmanager
 def without_slice(mixer: nn.Module, head: int, heads: int) -> Iterator[None]:
-    """Set one head's slice of W_O to zero during the block; the bias stays."""
+    """Set one head's slice of W_O to zero inside the `with` block; the bias is unchanged."""
     weight = mixer.get_parameter("weight")
     before = weight.detach().clone()
     inputs = weight.shape[0] if isinstance(mixer, Conv1D) else weight.shape[1]
@@ -58,7 +58,7 @@ def without_slice(mixer: nn.Module, head: int, heads: int) -> Iterator[None]:
 
 @contextmanager
 def changed_weights(changes: Mapping[int, Callable[[Tensor], object]]) -> Iterator[None]:
-    """Change the weights of the numbered softmaxes of transformers' attention."""
+    """Apply each change to the weights of the attention layer with that number, in execution order from 0."""
     original: Any = nn.functional.softmax
     count = 0
 
@@ -88,7 +88,7 @@ def assert_close(found: Floats, expected: Tensor) -> None:
 
 
 def states_of(output: Any) -> Tensor:
-    """Return the last hidden states [token, d_model]; an encoder–decoder has them in a tuple."""
+    """Return the last hidden states of the encoder, or of the decoder if there is one, [token, d_model]."""
     hidden = getattr(output, "last_hidden_state", None)
     batch: Tensor = output.decoder_hidden_states[-1] if hidden is None else hidden
     return batch[0]
@@ -128,7 +128,7 @@ def test_head_of_albert_is_ablated_in_one_layer_only(folder_of: FolderOf) -> Non
 
 @contextmanager
 def replaced_outputs(mixer: nn.Module, head: int, heads: int, rows: slice, vectors: Floats) -> Iterator[None]:
-    """Replace one head's outputs in the input of W_O, for these rows, during the block."""
+    """Replace these rows of one head's output, in the input of W_O, inside the `with` block."""
 
     def change(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor]:
         changed = inputs[0].clone()
@@ -196,7 +196,7 @@ REDIRECTED = {
 
 
 def apply_edit(weights: Tensor, edit: str) -> None:
-    """Apply an edit, given as text, to weights."""
+    """Apply an edit such as "encoder 2-3 5 >9" to weights in place."""
     _, place, *row = edit.split(" ")
     head = weights[0, int(place.split("-")[1]) - 1]
     rows = [int(row[0]) - 1] if row and ">" not in row[0] else range(len(head))
@@ -244,7 +244,7 @@ def test_redirected_row_equals_that_row_in_transformers(family: str, folder_of: 
         assert trace.edits == tuple(edits)
         for number, changed in weights.items():
             found = trace.blocks[number].weights
-            assert_close(found, changed[..., : found.shape[-1]])  # omits the column of a sink
+            assert_close(found, changed[..., : found.shape[-1]])  # without an attention sink's column
 
 
 def test_memory_limit_changes_only_the_batch_size(minilm: Model, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,7 +321,7 @@ def test_custom_attention_can_be_ablated_but_not_redirected(family: str, folder_
         ("bart", "cross 1-1 3 >99", "there is no key 99"),
     ],
 )
-def test_edit_of_unknown_place_is_refused(family: str, edit: str, message: str, folder_of: FolderOf) -> None:
+def test_invalid_layer_or_key_is_refused(family: str, edit: str, message: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     for call in (attnviz.trace, attnviz.predictions):
         if call is attnviz.trace or "mask" not in message:
@@ -330,10 +330,10 @@ def test_edit_of_unknown_place_is_refused(family: str, edit: str, message: str, 
             assert str(caught.value).endswith(".")
 
 
-# Edits in the common attention function, in hooks, in an encoder–decoder, and in our own Transformer.
+# These models apply edits in the common attention function, in hooks, or in our own Transformer.
 @pytest.mark.parametrize("name", families("threads", ("minilm", "translator", "mpnet", "t5", "gpt_neo")))
 def test_threads_can_edit_one_model_concurrently(name: str, folder_of: FolderOf) -> None:
-    """Each thread repeatedly reads its own text with its own edits."""
+    """Each thread repeatedly runs the model on its own text with its own edits."""
     is_tiny = name in TEXTS
     words = (SENTENCE if is_tiny else TIRED.rstrip(".")).split()
     model = loading.load(str(folder_of(name)) if is_tiny else name)

@@ -38,7 +38,7 @@ def network() -> Any:
 
 
 def unread_fields(block: attnviz.Block) -> dict[str, type]:
-    """Return the types of the fields that are not arrays yet."""
+    """Return the types of the fields that are not NumPy arrays yet."""
     fields = {name: value for name, value in vars(block).items() if hasattr(value, "shape")}
     return {name: type(value) for name, value in fields.items() if not isinstance(value, np.ndarray)}
 
@@ -93,7 +93,7 @@ def test_object_is_rechecked_only_after_changes(folder_of: FolderOf, monkeypatch
     expected = attnviz.trace(SENTENCE, network, tokenizer=tokenizer).stack()
     for change in (
         lambda: None,
-        lambda: nn.init.zeros_(next(network.parameters())),  # other numbers, same structure
+        lambda: nn.init.zeros_(next(network.parameters())),  # different values, same structure
     ):
         change()
         attnviz.trace(SENTENCE, network, tokenizer=tokenizer)

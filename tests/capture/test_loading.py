@@ -27,7 +27,7 @@ class Fake:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the models opened so far; the catalogue has ten models, none of them loaded."""
+    """The names of the models opened so far, from a catalogue of ten models named a to j."""
     names: list[str] = []
 
     def open_fake(entry: catalogue.Entry) -> Fake:
@@ -148,8 +148,8 @@ def first(name):
 threads = [threading.Thread(target=first, args=(names[i % 3],)) for i in range(6)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-assert len(found) == 6, "a thread has died"
-assert len({id(model) for _, model in found}) == 3, "each model once"
+assert len(found) == 6, "a thread failed"
+assert len({id(model) for _, model in found}) == 3, "each model must be loaded once"
 """
 
 

@@ -1,4 +1,4 @@
-"""Encoders with local attention: weights at the right keys, and the pattern as the mask."""
+"""Encoders with local attention: weights are on the correct keys, and the mask is the attention pattern."""
 
 import warnings
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ IDS = [*range(2, 19)]
 
 @contextmanager
 def values_and_outputs(network: Any, value: str, output: str) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Record the outputs of the encoder's `value` layers, and the inputs of its `output` layers."""
+    """Record outputs of encoder modules named *`value`, and inputs of encoder modules named *`output`."""
     values: list[Any] = []
     outputs: list[Any] = []
     for name, module in network.named_modules():
@@ -61,13 +61,13 @@ def local_mask(block: Block, radius: int) -> Mask:
 
 
 def traced(network: Any) -> Trace:
-    with warnings.catch_warnings(action="ignore"):  # about recording only the weights
+    with warnings.catch_warnings(action="ignore"):  # the warning that only weights are recorded
         return attnviz.trace(IDS, network)
 
 
 @pytest.mark.parametrize("has_global", [False, True])
 def test_weights_of_longformer(has_global: bool) -> None:
-    """The weights times the values give the layer's output, and weights outside the pattern are 0."""
+    """The weights times the values equal the heads' outputs, and weights outside the pattern are 0."""
     torch.manual_seed(4)
     network: Any = untrained("longformer", **LONGFORMER)
     if has_global:  # the first token attends to all tokens, and all tokens to the first
@@ -87,7 +87,7 @@ def test_weights_of_longformer(has_global: bool) -> None:
         np.testing.assert_allclose(block.weights.sum(axis=-1), 1, atol=1e-5)
         value = values[number][: len(IDS), 0].unflatten(-1, (3, 8)).transpose(0, 1).numpy()
         found = np.concatenate([*(block.weights @ value)], axis=-1)
-        first = 1 if has_global else 0  # the first token has other values
+        first = 1 if has_global else 0  # a global token uses separate values
         np.testing.assert_allclose(found[first:], outputs[number][0, first : len(IDS)], atol=1e-5)
     assert any("shown as masked" in note for note in trace.notes)
 
@@ -143,7 +143,7 @@ def test_weights_of_big_bird_for_long_and_short_texts() -> None:
     pattern = (abs(block[:, None] - block) <= 1) | has_global | has_global[:, None]
     with warnings.catch_warnings(action="ignore"), attnviz.borrowed(network) as name:
         model = loading.load(name)
-        for _ in range(2):  # a short text does not change how a long one is read
+        for _ in range(2):  # a short text must not switch the model to full attention
             trace, short = (model.trace(ModelInput("", ids=tuple(ids[:count]))) for count in (46, 36))
             assert all(each.mask.all() for each in short.blocks)
             for number, each in enumerate(trace.blocks):

@@ -1,4 +1,4 @@
-"""Weights of long texts, recomputed from vectors and mask rules: equal to the model's up to rounding."""
+"""Weights of long texts, recomputed from vectors and mask rules, equal the model's weights up to rounding."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ MODELS: dict[str, dict[str, Any]] = {
 
 
 def model(family: str) -> Any:
-    """Return a random model whose attention is not uniform."""
+    """Return a model with random weights and non-uniform attention."""
     with torch.random.fork_rng():
         torch.manual_seed(5)
         if family == "t5":
@@ -195,7 +195,7 @@ def test_family_without_mask_rules_must_store_its_weights(monkeypatch: pytest.Mo
     assert attnviz.trace(ids(20), network, store="weights", max_weight_bytes=10).stack().any()
 
 
-def test_rule_that_gives_other_weights_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_mask_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MaskRule, "rows", lambda _, places: torch.ones(len(places), 11, dtype=torch.bool))
     with pytest.raises(ModelNotSupported, match="differ from the model’s by up to 1"):
         attnviz.trace(ids(20), model("mistral"), store="vectors")
@@ -215,7 +215,7 @@ PADDING = torch.arange(40)[None] < 33
         {"mask_function": or_masks(causal_mask_function, prefix(9))},
         {"mask_function": sliding_window_bidirectional_mask_function(7), "attention_mask": PADDING},
     ],
-    ids=["padding", "prefix", "both ways"],
+    ids=["padding", "prefix", "bidirectional"],
 )
 def test_mask_rules_equal_transformers(rule: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "MAX_TILE", 300)
@@ -231,11 +231,11 @@ def test_mask_rules_equal_transformers(rule: dict[str, Any], monkeypatch: pytest
     torch.testing.assert_close(found, weights @ value.repeat_interleave(2, dim=1), atol=1e-5, rtol=0)
 
 
-# Overviews
+# Top keys and pooled weights
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 9), st.integers(1, 14))
-def test_overviews_equal_those_of_the_complete_matrix(seed: int, tokens: int, size: int, k: int) -> None:
+def test_top_and_pooled_weights_equal_the_complete_matrix(seed: int, tokens: int, size: int, k: int) -> None:
     random = np.random.default_rng(seed)
     matrix = random.dirichlet(np.full(tokens, 0.5), (2, tokens)).astype(np.float32)
     with pytest.MonkeyPatch.context() as patch:
@@ -255,7 +255,7 @@ def test_overviews_equal_those_of_the_complete_matrix(seed: int, tokens: int, si
                 assert pooled[row, column] == pytest.approx(reduce(part), abs=1e-5)
 
 
-def test_invalid_overviews_are_refused() -> None:
+def test_invalid_top_pooled_and_row_calls_are_refused() -> None:
     block = attnviz.trace("a dog").blocks[0]
     for call, message in (
         (lambda: block.top(0, 0), "k must be 1 or more"),

@@ -1,4 +1,4 @@
-"""Cross-attention to images: weights equal transformers', and patches are at the stated positions."""
+"""Cross-attention to images: weights equal transformers', and patches have the correct positions."""
 
 import io
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_weights_equal_eager(family: str) -> None:
 
 
 def encoder_states(family: str, picture: Image.Image) -> Tensor:
-    """Return the decoder's keys before projection, [patch, d_model], with attention between patches off."""
+    """Return the encoder's output, [patch, d_model], with attention between patches disabled."""
     network: Any = built(family)[0]
     encoder = network.vision_model if family == "blip" else network.encoder
     ends = ("attention.output.dense.weight", "self_attn.projection.weight", "attention.o_proj.weight")
@@ -124,7 +124,7 @@ def test_without_a_text_the_model_generates_like_transformers(family: str) -> No
     assert trace.written == len(written) - 1 > 0
 
 
-def test_decoder_input_begins_like_that_of_transformers() -> None:
+def test_decoder_input_starts_as_in_transformers() -> None:
     for family, text, start in (
         ("trocr", TEXT, ["<s>", "what"]),
         ("blip", TEXT, ["[DEC]", "what"]),
@@ -135,7 +135,7 @@ def test_decoder_input_begins_like_that_of_transformers() -> None:
         assert trace.text == text
 
 
-def test_selected_weights_equal_the_complete_ones() -> None:
+def test_selected_weights_equal_the_complete_trace() -> None:
     complete, selected = traced("trocr", WIDE), traced("trocr", WIDE, layers=1, heads=[2], queries=[3])
     assert [block.kind for block in selected.blocks] == ["decoder", "cross"]
     for block in selected.blocks:

@@ -1,4 +1,4 @@
-"""Reading images: formats, limits, processors, and vision parts of larger models."""
+"""Images as input: formats, limits, processors, and vision parts of larger models."""
 
 import io
 import json
@@ -83,7 +83,7 @@ def png_claiming(width: int, height: int) -> bytes:
         (bytes(pictures.MAX_BYTES + 1), "larger than 20 MB"),
         (Image.new("1", (7_000, 7_000)), "7,000 × 7,000 pixels"),
     ],
-    ids=["large", "enormous", "nothing", "svg", "cut off", "pdf", "many bytes", "unpacked"],
+    ids=["large", "enormous", "empty", "svg", "truncated", "pdf", "many bytes", "unpacked"],
 )
 def test_unreadable_or_too_large_image_is_refused(picture: pictures.Picture, match: str) -> None:
     with pytest.raises(UnreadablePicture, match=match):
@@ -106,14 +106,14 @@ def test_images_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
     assert counts == [1, 1, 1]
 
 
-def test_transparency_rotation_and_grey_are_resolved() -> None:
+def test_image_becomes_opaque_upright_and_rgb() -> None:
     transparent = Image.new("RGBA", (3, 2), (255, 0, 0, 0))
     assert pictures.upright(transparent).getpixel((1, 1)) == (255, 255, 255)
     rotated = Image.new("RGB", (3, 2), "black")
     rotated.putpixel((0, 0), (255, 255, 255))
     file = io.BytesIO()
     exif = Image.Exif()
-    exif[0x0112] = 6  # rotated camera: the first row is the right side
+    exif[0x0112] = 6  # orientation 6: the first row of pixels is the right side of the image
     rotated.save(file, "PNG", exif=exif)
     upright = pictures.upright(pictures.opened(file.getvalue()))
     assert upright.size == (2, 3)
@@ -130,7 +130,7 @@ def test_text_model_refuses_images(folder_of: FolderOf) -> None:
 
 
 @pytest.mark.parametrize("family", VISION_FAMILIES)
-def test_image_under_the_patches_is_the_models_input(family: str, folder_of: FolderOf) -> None:
+def test_displayed_image_is_the_models_input(family: str, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     pixels = reference_inputs(folder, reference_model(folder))["pixel_values"][0].permute(1, 2, 0).numpy()
     opened, resized_to = loading.prepared_picture(str(folder), picture())
@@ -145,30 +145,30 @@ def test_image_under_the_patches_is_the_models_input(family: str, folder_of: Fol
     assert resized_to == ((33, 24) if crops else opened.size)
 
 
-def changed(source: Path, where: Path, file: str, **settings: Any) -> Path:
+def changed(source: Path, copied: Path, file: str, **settings: Any) -> Path:
     """Copy a model and change settings in one of its JSON files; None removes a setting."""
-    if not where.exists():
-        shutil.copytree(source, where)
-    contents = {**json.loads((where / file).read_text()), **settings}
-    (where / file).write_text(
+    if not copied.exists():
+        shutil.copytree(source, copied)
+    contents = {**json.loads((copied / file).read_text()), **settings}
+    (copied / file).write_text(
         json.dumps({key: value for key, value in contents.items() if value is not None})
     )
-    return where
+    return copied
 
 
 def test_pixels_outside_complete_patches_are_cropped(folder_of: FolderOf, tmp_path: Path) -> None:
     config = json.loads((folder_of("siglip") / "config.json").read_text())
     larger = {**config["vision_config"], "image_size": 23}
-    where = changed(folder_of("siglip"), tmp_path / "siglip", "config.json", vision_config=larger)
-    changed(where, where, "preprocessor_config.json", size={"height": 23, "width": 23})
-    opened, resized_to = loading.prepared_picture(str(where), picture())
+    copied = changed(folder_of("siglip"), tmp_path / "siglip", "config.json", vision_config=larger)
+    changed(copied, copied, "preprocessor_config.json", size={"height": 23, "width": 23})
+    opened, resized_to = loading.prepared_picture(str(copied), picture())
     assert (opened.size, resized_to) == ((20, 20), (23, 23))
     edge = picture().resize((23, 23))
     for x in range(23):
         edge.putpixel((x, 22), (255, 0, 0))  # outside all patches
     altered = edge.copy()
     altered.putpixel((3, 22), (0, 0, 0))
-    one, two = (attnviz.look(each, where).stack("encoder") for each in (edge, altered))
+    one, two = (attnviz.look(each, copied).stack("encoder") for each in (edge, altered))
     assert np.array_equal(one, two)
     assert one.shape[-1] == 16
 
@@ -191,36 +191,36 @@ def test_pixels_outside_complete_patches_are_cropped(folder_of: FolderOf, tmp_pa
 def test_unsuitable_processor_is_refused(
     family: str, settings: dict[str, Any], match: str, folder_of: FolderOf, tmp_path: Path
 ) -> None:
-    where = changed(folder_of(family), tmp_path / family, "preprocessor_config.json", **settings)
+    copied = changed(folder_of(family), tmp_path / family, "preprocessor_config.json", **settings)
     with pytest.raises(AttnvizError, match=match) as caught:
-        attnviz.look(picture(), where)
+        attnviz.look(picture(), copied)
     assert isinstance(caught.value, ModelNotSupported)
 
 
-def test_dinov2_reads_images_of_its_processors_size(folder_of: FolderOf, tmp_path: Path) -> None:
+def test_dinov2_uses_the_image_size_of_its_processor(folder_of: FolderOf, tmp_path: Path) -> None:
     source, square = folder_of("dinov2"), {"height": 10, "width": 10}
-    where = changed(source, tmp_path / "crop", "preprocessor_config.json", crop_size=square)
-    assert attnviz.look(picture(), where).tokens[-1].text == "2,2"
-    where = changed(
+    copied = changed(source, tmp_path / "crop", "preprocessor_config.json", crop_size=square)
+    assert attnviz.look(picture(), copied).tokens[-1].text == "2,2"
+    copied = changed(
         *(source, tmp_path / "whole", "preprocessor_config.json"), do_center_crop=False, size=square
     )
-    assert folders.entry(where, "mine").grid == (2, 2)
-    assert attnviz.look(picture(), where).tokens[-1].text == "2,2"
+    assert folders.entry(copied, "mine").grid == (2, 2)
+    assert attnviz.look(picture(), copied).tokens[-1].text == "2,2"
 
 
 def test_processor_config_takes_precedence(copy_of: FolderOf) -> None:
-    where = copy_of("dinov2")
-    config = json.loads((where / "preprocessor_config.json").read_text())
+    copied = copy_of("dinov2")
+    config = json.loads((copied / "preprocessor_config.json").read_text())
     config["crop_size"] = {"height": 10, "width": 15}
-    (where / "processor_config.json").write_text(json.dumps({"image_processor": config}))
-    assert attnviz.look(picture(), where).tokens[-1].text == "2,3"
+    (copied / "processor_config.json").write_text(json.dumps({"image_processor": config}))
+    assert attnviz.look(picture(), copied).tokens[-1].text == "2,3"
     for file in ("processor_config.json", "preprocessor_config.json"):
-        (where / file).unlink()
+        (copied / file).unlink()
     with pytest.raises(ModelFilesDamaged, match=r"preprocessor_config\.json .* cannot be read"):
-        attnviz.look(picture(), where)
+        attnviz.look(picture(), copied)
 
 
-# Parts of a model, and objects
+# Parts of a model, and model objects
 
 
 @pytest.mark.parametrize("family", ["clip", "siglip"])
@@ -252,7 +252,7 @@ def test_model_object_with_its_image_processor(family: str, folder_of: FolderOf)
 
 
 @pytest.mark.parametrize("family", ["clip", "siglip"])
-def test_text_part_of_a_complete_object_is_traced_for_a_text(family: str, folder_of: FolderOf) -> None:
+def test_text_part_of_a_complete_model_object_is_traced(family: str, folder_of: FolderOf) -> None:
     network: Any = AutoModel.from_pretrained(
         folder_of(family), attn_implementation="eager", local_files_only=True, use_safetensors=True
     )

@@ -36,7 +36,7 @@ def save_with_bitsandbytes(folder: Path, to: Path, method: str) -> None:
 
 
 def save_with_compressed_tensors(folder: Path, to: Path, method: str) -> None:
-    """Save packed integers with a scale for each row, like llm-compressor."""
+    """Save the weights as packed integers with one scale per row, as llm-compressor does."""
     quantization = pytest.importorskip("compressed_tensors.quantization")
     compressors = pytest.importorskip("compressed_tensors.compressors")
     bits = int(method)

@@ -1,4 +1,4 @@
-"""The recorder: its recorded arrays, its calls, and the models that it refuses."""
+"""The recorder: recorded arrays, nested recordings, and refused models."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def test_model_that_runs_differently_than_when_checked_is_refused(folder_of: Fol
         blocks(network, (), {"input_ids": IDS}, TOKENS)
 
 
-def test_model_that_reads_more_than_the_tokens_is_refused(folder_of: FolderOf) -> None:
+def test_model_with_more_positions_than_tokens_is_refused(folder_of: FolderOf) -> None:
     network: Any = open_network(folder_of("bert"))
     layers = [
         AttentionLayer(layer.attention.self, "encoder", n, 3, None)

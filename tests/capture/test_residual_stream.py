@@ -1,4 +1,4 @@
-"""Decomposition of the residual stream: parts sum to a token's output and to its logits, in every family."""
+"""Decomposition of the residual stream: the parts sum to a token's output and to its logits."""
 
 import itertools
 from pathlib import Path
@@ -22,8 +22,8 @@ from tests.capture.tiny import FAMILIES, SENTENCE, TEXTS, FolderOf, families
 TARGET = "It was the cat and a fish ."
 IT = 5
 
-PAIRED = ("bart", "marian", "t5")
-# Gemma 2 normalizes the outputs of its layers, and GPT-OSS has experts instead of one feed-forward network.
+ENCODER_DECODERS = ("bart", "marian", "t5")
+# Unsupported: Gemma 2 normalizes its layers' outputs; GPT-OSS has experts, not one feed-forward network.
 SUMS = tuple(family for family in TEXTS if family not in {"gemma2", "gpt_oss"})
 POST_NORM = (
     *("bert", "roberta", "distilbert", "albert", "electra", "bart", "marian", "deberta", "deberta-v2"),
@@ -34,7 +34,7 @@ POST_NORM = (
 def opened(name: str, folder_of: FolderOf) -> tuple[Model, ModelInput]:
     if name in FAMILIES:
         return loading.load(str(folder_of(name))), ModelInput(
-            SENTENCE, target=TARGET if name in PAIRED else None
+            SENTENCE, target=TARGET if name in ENCODER_DECODERS else None
         )
     return loading.load(name), ModelInput(text_for(name))
 
@@ -64,12 +64,12 @@ def test_parts_sum_to_the_output(name: str, folder_of: FolderOf) -> None:
             assert [(part.kind, part.layer, part.vectors.shape[:2]) for part in read] == [
                 (block.kind, block.layer, block.value.shape[:2]) for block in blocks
             ]
-            layers = range(0 if name == "storyteller" else len(trace.of_kind(kind)))  # attention-only
+            layers = range(0 if name == "storyteller" else len(trace.of_kind(kind)))  # it has only attention
             assert [p.layer for p in found.parts if p.kind == "feed-forward"] == [*layers]
 
 
 def test_parts_of_bert_equal_a_direct_computation(minilm: Model) -> None:
-    """Apply every later norm to a head's output, with its divisor computed from the norm's input."""
+    """The part of a head is its output after all later norms, divided by the same numbers as in the model."""
     assert isinstance(minilm, HuggingFaceModel)
     found = decomposition(minilm, TIRED, IT)
     network = minilm.network
@@ -87,7 +87,7 @@ def test_parts_of_bert_equal_a_direct_computation(minilm: Model) -> None:
         hook.remove()
     layer, head = 3, 2
     vector = torch.tensor(head_contributions(minilm, layer)[head].sum(axis=0))
-    for norm in norms[1 + 2 * layer :]:  # the embeddings' norm, then two per layer
+    for norm in norms[1 + 2 * layer :]:  # norms[0] is for the embeddings; each layer has two norms
         vector = (vector - vector.mean()) / divisors[norm][0, IT] * norm.weight.detach()
     part = next(part for part in found.parts if (part.kind, part.layer) == ("encoder", layer))
     np.testing.assert_allclose(part.vectors[head].sum(axis=0), vector.numpy(), atol=1e-6)
@@ -162,7 +162,7 @@ def test_parts_sum_to_every_logit(family: str, folder_of: FolderOf) -> None:
 
 @pytest.mark.parametrize("name", ["minilm", "bert"])
 def test_logits_of_a_nonlinear_head_are_refused(name: str, folder_of: FolderOf) -> None:
-    """BERT's head has a further layer and norm."""
+    """BERT's prediction head has an additional layer and a norm."""
     model, model_input = opened(name, folder_of)
     with pytest.raises(ModelNotSupported, match=r"no logits to decompose: .* Its output can be"):
         decomposition(model, model_input, IT).logit(7)

@@ -1,4 +1,4 @@
-"""Code in a model's files is never run, and a public server reveals nothing about its other files."""
+"""Code in a model's files is never run, and a public server reveals nothing about unlisted files."""
 
 import json
 import pickle
@@ -150,10 +150,10 @@ def test_code_of_a_tokenizer_is_never_run(tokenizer: str, bert: Path, marker: Pa
 
 
 def test_code_of_an_image_processor_is_never_run(copy_of: FolderOf, marker: Path) -> None:
-    where = copy_of("vit")
-    (where / "own.py").write_text(code(marker))
-    change(where / "preprocessor_config.json", auto_map={"AutoImageProcessor": "own.Own"})
-    assert loading.open_model(str(where)).is_vision_model
+    vit = copy_of("vit")
+    (vit / "own.py").write_text(code(marker))
+    change(vit / "preprocessor_config.json", auto_map={"AutoImageProcessor": "own.Own"})
+    assert loading.open_model(str(vit)).is_vision_model
 
 
 @pytest.mark.parametrize(
@@ -220,28 +220,28 @@ HOSTILE = (
 
 @pytest.fixture
 def public(monkeypatch: pytest.MonkeyPatch, bert: Path) -> str:
-    """The path of a model on a public server, which must not be revealed to visitors."""
+    """The path of a model on a public server; it must not be revealed to visitors."""
     monkeypatch.setenv(allowed.SETTING, f"minilm, tiny={bert}")
     return str(bert)
 
 
 def error_messages(name: str) -> set[str]:
-    """Return the error messages of all functions for this name."""
-    answers = set()
+    """Return the error messages of all functions that open a model, for this name."""
+    messages = set()
     for call in access_paths(name):
         with pytest.raises(UnknownModel) as caught:
             call()
-        answers.add(str(caught.value))
+        messages.add(str(caught.value))
     with pytest.raises(UnknownModel) as caught:
         allowed.check(name)
-    return {*answers, str(caught.value)}
+    return {*messages, str(caught.value)}
 
 
 def test_public_server_gives_the_same_error_for_all_other_names(public: str) -> None:
     for name in HOSTILE:
-        answers = error_messages(name)
-        assert answers == {"This server offers only these models: minilm, tiny."}, ascii(name[:30])
-        assert public not in str(answers)
+        messages = error_messages(name)
+        assert messages == {"This server offers only these models: minilm, tiny."}, ascii(name[:30])
+        assert public not in str(messages)
 
 
 def test_error_does_not_reveal_paths(public: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

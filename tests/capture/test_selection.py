@@ -1,4 +1,4 @@
-"""Traces of selected layers, heads and queries: same numbers, and nothing else is stored or run."""
+"""Traces of selected layers, heads and queries match the complete trace, and store no other numbers."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_forward_pass_stops_at_the_last_selected_layer(folder_of: FolderOf) -> N
     for layers in (0, 1):
         calls.clear()
         attnviz.trace(SENTENCE, network, tokenizer=tokenizer, layers=layers)
-        assert calls == [*range(layers)]  # the pass ends inside the last layer
+        assert calls == [*range(layers)]  # the pass ends inside the selected layer
     calls.clear()
     attnviz.trace(SENTENCE, network, tokenizer=tokenizer, layers=0, edits=["encoder 1-1"])
     assert calls == [0, 1]

@@ -1,4 +1,4 @@
-"""Layers that read word embeddings: the same outputs as for the text, and the expected token."""
+"""Outputs of layers for word embeddings equal the outputs for the text; the token expected at a position."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ ACCEPT_EMBEDDINGS = tuple(family for family in TEXTS if family not in TEXT_TOWER
 @pytest.mark.parametrize(
     "name", ["minilm", "minilm-scratch", "translator", *SIZES, *families("word vectors", ACCEPT_EMBEDDINGS)]
 )
-def test_weights_equal_those_of_the_trace(name: str, folder_of: FolderOf) -> None:
+def test_weights_equal_the_trace(name: str, folder_of: FolderOf) -> None:
     text, name = (SENTENCE, str(folder_of(name))) if name in FAMILIES else (text_for(name), name)
     model, entry = loading.load(name), resolve.entry(name)
     stack = stack_of(model, text)

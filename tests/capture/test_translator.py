@@ -1,4 +1,4 @@
-"""Traces of the translator, with and without edits, equal to its own steps."""
+"""Traces of the translator, with and without edits, equal the steps of its forward pass."""
 
 from itertools import pairwise
 

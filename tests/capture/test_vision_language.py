@@ -1,4 +1,4 @@
-"""Images with text: weights equal transformers', and image tokens are at the stated positions."""
+"""Images with text: weights equal transformers', and image tokens have the correct positions."""
 
 import io
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def traced(family: str, *pictures: Image.Image, **options: Any) -> Trace:
 
 @contextmanager
 def recorded_inputs(module: Any) -> Iterator[list[dict[str, Any]]]:
-    """Record the arguments of every call of a module during the block."""
+    """Record the arguments of every call of a module inside the `with` block."""
     found: list[dict[str, Any]] = []
     hook = module.register_forward_pre_hook(
         lambda _, args, named: found.append({"args": args, **named}), with_kwargs=True
@@ -57,16 +57,16 @@ def test_weights_equal_eager(family: str) -> None:
     network: Any = built(family)[0]
     with (
         recorded_inputs(network) as called,
-        recorded_inputs(network.base_model.get_encoder(modality="image")) as seen,
+        recorded_inputs(network.base_model.get_encoder(modality="image")) as encoder_calls,
     ):
         trace = traced(family, WIDE, TALL)
     inputs = {name: value for name, value in called[-1].items() if name != "args"}
-    seen_inputs = {name: value for name, value in seen[-1].items() if name != "args"}
+    encoder_inputs = {name: value for name, value in encoder_calls[-1].items() if name != "args"}
     network.set_attn_implementation("eager")
     with torch.inference_mode():
         expected: Any = network(**{**inputs, "output_attentions": True})
         encoder: Any = network.base_model.get_encoder(modality="image")
-        found = encoder(*seen[-1]["args"], **{**seen_inputs, "output_attentions": True})
+        found = encoder(*encoder_calls[-1]["args"], **{**encoder_inputs, "output_attentions": True})
     for block, weights in zip(trace.of_kind("decoder"), expected.attentions, strict=True):
         assert np.array_equal(block.weights, weights[0])
     blocks = trace.of_kind("vision")
@@ -76,7 +76,7 @@ def test_weights_equal_eager(family: str) -> None:
         np.testing.assert_allclose(block.weights, formula, atol=1e-6)
         for number, each in enumerate(
             weights if weights.dim() == 4 else ()
-        ):  # Qwen's encoder returns outputs instead
+        ):  # Qwen's encoder returns outputs, not weights
             inside = slice(number * each.shape[-1], (number + 1) * each.shape[-1])
             assert np.array_equal(block.weights[:, inside, inside], each)
     assert trace.blocks[0].projection is not None
@@ -84,7 +84,7 @@ def test_weights_equal_eager(family: str) -> None:
 
 
 def embeddings(family: str, *pictures: Image.Image) -> Tensor:
-    """Return the decoder's input [token, d_model], with attention between patches off."""
+    """Return the decoder's input [token, d_model], with attention between patches disabled."""
     network: Any = built(family)[0]
     mixers = [
         parameter
@@ -105,7 +105,7 @@ def embeddings(family: str, *pictures: Image.Image) -> Tensor:
 
 
 def brightened(picture: Image.Image, patch: Patch) -> Image.Image:
-    """Return the image with another colour in the middle of a patch."""
+    """Return the image with a different colour in the middle of a patch."""
     left, top, right, bottom = patch.box
     dx, dy = (right - left) / 4, (bottom - top) / 4
     edges = (left + dx, top + dy, right - dx, bottom - dy)
@@ -169,7 +169,7 @@ def test_vectors_can_be_stored_instead_of_weights(family: str) -> None:
         assert np.array_equal(one.mask, other.mask)
 
 
-def test_selected_weights_equal_the_complete_ones() -> None:
+def test_selected_weights_equal_the_complete_trace() -> None:
     complete, selected = traced("llava", WIDE), traced("llava", WIDE, layers=1, heads=[2], queries=[18])
     [block] = selected.blocks
     assert block.kind == "decoder"

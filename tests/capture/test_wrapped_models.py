@@ -1,4 +1,4 @@
-"""Model objects with quantized, wrapped or replaced parts: exact traces, and unchanged objects."""
+"""Model objects with quantized, wrapped or replaced parts: traces are exact; objects remain unchanged."""
 
 from __future__ import annotations
 
@@ -116,13 +116,13 @@ def snapshot(part: Any, visited: dict[int, Any]) -> Any:
 
 
 class Codes(nn.Parameter):
-    """8-bit weights with scales, which the layer takes from the parameter in its first call."""
+    """8-bit weights and their scales; the first call of the layer moves the scales to the layer."""
 
     scales: Tensor | None
 
 
 class Int8Linear(nn.Linear):
-    """Like bitsandbytes' Linear8bitLt: the first call moves part of the parameter to the layer."""
+    """An imitation of bitsandbytes' Linear8bitLt: the first call moves the scales to the layer."""
 
     def __init__(self, replaced: nn.Linear) -> None:
         super().__init__(replaced.in_features, replaced.out_features, bias=False)
@@ -140,7 +140,7 @@ class Int8Linear(nn.Linear):
         if self.weight.scales is not None:
             self.state["scales"] = self.weight.scales
             self.weight.scales = None
-            self.weight.data = self.weight.data.flip(0)  # another memory layout, as for kernels
+            self.weight.data = self.weight.data.flip(0)  # kernels also change the memory layout
         inputs = (inputs * 32).round() / 32
         return nn.functional.linear(inputs, self.weight.flip(0) * self.state["scales"])
 
@@ -157,7 +157,7 @@ def with_weight_norm(model: Any) -> Any:
         parametrizations.weight_norm(layer.self_attn.o_proj)
         nn.utils.spectral_norm(
             layer.self_attn.q_proj
-        )  # the older kind, which updates its state in training mode
+        )  # the older function, which updates its state in training mode
     return model
 
 

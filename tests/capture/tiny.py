@@ -40,7 +40,7 @@ WORDS = tuple(
 """The vocabulary of the tiny models, without special tokens."""
 
 FolderOf = Callable[[str], Path]
-"""The type of the fixture `folder_of`: returns the folder of a family's tiny model."""
+"""The type of the fixture `folder_of`, a function that returns the folder of a family's tiny model."""
 
 Special = Literal["bert", "roberta", "marian", "t5", "llama", "opt", "gpt2", "none"]
 
@@ -68,7 +68,7 @@ _SPECIAL_TOKENS: dict[Special, dict[str, str]] = {
     "none": {},
 }
 
-# The templates for one text and for a pair.
+# Templates for one text and for a pair of texts.
 _TEMPLATES: dict[Special, tuple[str, str]] = {
     "bert": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"),
     "roberta": ("<s> $A </s>", "<s> $A </s> </s> $B </s>"),
@@ -84,7 +84,7 @@ class Recipe:
     """How to build a tiny model of a family.
 
     Attributes:
-        head: the Auto class of the network with its head.
+        head: class that builds the network, such as AutoModelForMaskedLM.
         special: the kind of its special tokens.
         sizes: settings of its config; heads, layers and widths differ, to reveal mixed-up dimensions.
         spread: scale of its random weights; large, to make attention far from uniform.
@@ -103,15 +103,11 @@ def _recipe(
 
 
 _START = "decoder_start_token_id"
-_MASKED, _NEXT, _PAIRED = AutoModelForMaskedLM, AutoModelForCausalLM, AutoModelForSeq2SeqLM
-_PLACES = {"max_position_embeddings": 61}
-_LAYERS = {**_PLACES, "num_attention_heads": 3, "num_hidden_layers": 2}
+_MASKED, _CAUSAL, _SEQ2SEQ = AutoModelForMaskedLM, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+_POSITIONS = {"max_position_embeddings": 61}
+_LAYERS = {**_POSITIONS, "num_attention_heads": 3, "num_hidden_layers": 2}
 _BERT = {**_LAYERS, "hidden_size": 15, "intermediate_size": 11}
-_ROBERTA = {
-    **_BERT,
-    "max_position_embeddings": 63,
-    "type_vocab_size": 1,
-}  # the first two positions are unused
+_ROBERTA = {**_BERT, "max_position_embeddings": 63, "type_vocab_size": 1}  # two positions are unused
 _GPT2 = {"n_head": 3, "n_layer": 2, "n_positions": 61, "n_inner": 11}
 _GROUPED = {**_LAYERS, "num_attention_heads": 6, "num_key_value_heads": 2, "intermediate_size": 11}
 _LLAMA = {**_GROUPED, "hidden_size": 24, "head_dim": 10}
@@ -124,7 +120,7 @@ _BART = {
     "decoder_ffn_dim": 7,
     "decoder_layers": 2,
     "activation_function": "relu",
-    **_PLACES,
+    **_POSITIONS,
 }
 _RELATIVE = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
 _PATCHES = {"hidden_size": 15, "num_attention_heads": 3, "num_hidden_layers": 2, "patch_size": 5}
@@ -174,13 +170,13 @@ _LATENT = {
     "v_head_dim": 5,
 }
 
-_NEAR_AND_FAR = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
-_HALF = {**_LLAMA, **_NEAR_AND_FAR, "query_pre_attn_scalar": 7, "attn_logit_softcapping": 2.0}
+_SLIDING_AND_FULL = {"sliding_window": 5, "layer_types": ["sliding_attention", "full_attention"]}
+_T5GEMMA = {**_LLAMA, **_SLIDING_AND_FULL, "query_pre_attn_scalar": 7, "attn_logit_softcapping": 2.0}
 
 _RECIPES: dict[str, Recipe] = {
     "bert": _recipe(_MASKED, "bert", _BERT),
     "roberta": _recipe(_MASKED, "roberta", _ROBERTA),
-    "distilbert": _recipe(_MASKED, "bert", _PLACES, dim=15, hidden_dim=11, n_heads=3, n_layers=2),
+    "distilbert": _recipe(_MASKED, "bert", _POSITIONS, dim=15, hidden_dim=11, n_heads=3, n_layers=2),
     "albert": _recipe(_MASKED, "bert", _BERT, num_hidden_layers=3, embedding_size=7),
     "electra": _recipe(_MASKED, "bert", _BERT, embedding_size=7),
     "modernbert": _recipe(
@@ -190,21 +186,21 @@ _RECIPES: dict[str, Recipe] = {
         global_attn_every_n_layers=2,
         local_attention=6,
     ),
-    "gpt2": _recipe(_NEXT, "gpt2", _GPT2, n_embd=15),
-    "gpt_neox": _recipe(_NEXT, "gpt2", _BERT, hidden_size=30, rotary_pct=0.4),
-    "opt": _recipe(_NEXT, "opt", _LAYERS, hidden_size=15, word_embed_proj_dim=15, ffn_dim=11),
-    "llama": _recipe(_NEXT, "llama", _LLAMA),
-    "mistral": _recipe(_NEXT, "llama", _LLAMA, sliding_window=5),
-    "qwen2": _recipe(_NEXT, "gpt2", _GROUPED, hidden_size=60),
-    "qwen3": _recipe(_NEXT, "gpt2", _LLAMA),
-    "gemma": _recipe(_NEXT, "llama", _LLAMA),
-    "phi": _recipe(_NEXT, "gpt2", _BERT, hidden_size=30, partial_rotary_factor=0.4),
-    "phi3": _recipe(_NEXT, "llama", _GROUPED, hidden_size=60),
-    "bart": _recipe(_PAIRED, "roberta", {**_BART, _START: "eos_token"}),
-    "marian": _recipe(_PAIRED, "marian", {**_BART, _START: "pad_token"}),
+    "gpt2": _recipe(_CAUSAL, "gpt2", _GPT2, n_embd=15),
+    "gpt_neox": _recipe(_CAUSAL, "gpt2", _BERT, hidden_size=30, rotary_pct=0.4),
+    "opt": _recipe(_CAUSAL, "opt", _LAYERS, hidden_size=15, word_embed_proj_dim=15, ffn_dim=11),
+    "llama": _recipe(_CAUSAL, "llama", _LLAMA),
+    "mistral": _recipe(_CAUSAL, "llama", _LLAMA, sliding_window=5),
+    "qwen2": _recipe(_CAUSAL, "gpt2", _GROUPED, hidden_size=60),
+    "qwen3": _recipe(_CAUSAL, "gpt2", _LLAMA),
+    "gemma": _recipe(_CAUSAL, "llama", _LLAMA),
+    "phi": _recipe(_CAUSAL, "gpt2", _BERT, hidden_size=30, partial_rotary_factor=0.4),
+    "phi3": _recipe(_CAUSAL, "llama", _GROUPED, hidden_size=60),
+    "bart": _recipe(_SEQ2SEQ, "roberta", {**_BART, _START: "eos_token"}),
+    "marian": _recipe(_SEQ2SEQ, "marian", {**_BART, _START: "pad_token"}),
     "t5": _recipe(
-        *(_PAIRED, "t5", {"d_model": 14, "d_kv": 5, "d_ff": 11, "num_heads": 3, _START: "pad_token"}),
-        spread=0.8,  # T5 does not divide by √d_head
+        *(_SEQ2SEQ, "t5", {"d_model": 14, "d_kv": 5, "d_ff": 11, "num_heads": 3, _START: "pad_token"}),
+        spread=0.8,  # T5 does not divide scores by √d_head
         num_layers=3,
         num_decoder_layers=2,
         relative_attention_num_buckets=8,
@@ -216,7 +212,7 @@ _RECIPES: dict[str, Recipe] = {
         image_size=[15, 25],  # three rows of five patches, to reveal mixed-up axes
         num_labels=7,
     ),
-    # Their position embeddings are for 4 × 4 patches; their images, like ViT's, have 3 × 5.
+    # DINOv2's position embeddings are for 4 × 4 patches; its images, like ViT's, have 3 × 5.
     "dinov2": _recipe(AutoModelForImageClassification, "none", _PATCHES, image_size=20),
     "dinov2_with_registers": _recipe(AutoModel, "none", _PATCHES, image_size=20, num_register_tokens=2),
     "clip": _recipe(AutoModel, "none", _TOWERS),
@@ -232,22 +228,22 @@ _RECIPES: dict[str, Recipe] = {
         type_vocab_size=0,
     ),
     "mpnet": _recipe(_MASKED, "roberta", _ROBERTA),
-    "bloom": _recipe(_NEXT, "llama", hidden_size=15, n_head=3, n_layer=2),
-    "gptj": _recipe(_NEXT, "gpt2", _GPT2, n_embd=30, rotary_dim=4),
-    "codegen": _recipe(_NEXT, "gpt2", _GPT2, n_embd=36, n_head=4, rotary_dim=4),
+    "bloom": _recipe(_CAUSAL, "llama", hidden_size=15, n_head=3, n_layer=2),
+    "gptj": _recipe(_CAUSAL, "gpt2", _GPT2, n_embd=30, rotary_dim=4),
+    "codegen": _recipe(_CAUSAL, "gpt2", _GPT2, n_embd=36, n_head=4, rotary_dim=4),
     "gpt_neo": _recipe(
-        *(_NEXT, "gpt2", {**_PLACES, "hidden_size": 15, "intermediate_size": 11}),
+        *(_CAUSAL, "gpt2", {**_POSITIONS, "hidden_size": 15, "intermediate_size": 11}),
         num_heads=3,
         num_layers=2,
         attention_types=[[["global", "local"], 1]],
         window_size=5,
     ),
     "gemma2": _recipe(
-        *(_NEXT, "llama", _LLAMA), attn_logit_softcapping=2.0, query_pre_attn_scalar=7, sliding_window=5
+        *(_CAUSAL, "llama", _LLAMA), attn_logit_softcapping=2.0, query_pre_attn_scalar=7, sliding_window=5
     ),
     "gpt_oss": _recipe(
-        *(_NEXT, "gpt2", _LLAMA),
-        intermediate_size=16,  # in half precision, torch needs experts with a multiple of eight units
+        *(_CAUSAL, "gpt2", _LLAMA),
+        intermediate_size=16,  # in half precision, torch requires a multiple of 8
         num_local_experts=2,
         num_experts_per_tok=1,
         sliding_window=5,
@@ -259,18 +255,18 @@ _RECIPES: dict[str, Recipe] = {
             "original_max_position_embeddings": 32,
         },
     ),
-    "openai-gpt": _recipe(_NEXT, "gpt2", _GPT2, n_embd=15),
+    "openai-gpt": _recipe(_CAUSAL, "gpt2", _GPT2, n_embd=15),
     "roformer": _recipe(_MASKED, "bert", _BERT, hidden_size=30, embedding_size=7),
-    "mpt": _recipe(_NEXT, "gpt2", {"d_model": 15, "n_heads": 3, "n_layers": 2, "max_seq_len": 61}),
-    "falcon": _recipe(_NEXT, "gpt2", _LAYERS, hidden_size=30),
+    "mpt": _recipe(_CAUSAL, "gpt2", {"d_model": 15, "n_heads": 3, "n_layers": 2, "max_seq_len": 61}),
+    "falcon": _recipe(_CAUSAL, "gpt2", _LAYERS, hidden_size=30),
     "longformer": _recipe(*(_MASKED, "roberta", _ROBERTA), attention_window=4),
     "led": _recipe(
-        *(_PAIRED, "roberta", {**_BART, _START: "eos_token"}),
+        *(_SEQ2SEQ, "roberta", {**_BART, _START: "eos_token"}),
         attention_window=4,
         max_encoder_position_embeddings=64,
     ),
     "longt5": _recipe(
-        *(_PAIRED, "t5", {"d_model": 14, "d_kv": 5, "d_ff": 11, "num_heads": 3, _START: "pad_token"}),
+        *(_SEQ2SEQ, "t5", {"d_model": 14, "d_kv": 5, "d_ff": 11, "num_heads": 3, _START: "pad_token"}),
         spread=0.8,
         num_layers=3,
         num_decoder_layers=2,
@@ -280,57 +276,59 @@ _RECIPES: dict[str, Recipe] = {
     "big_bird": _recipe(_MASKED, "bert", _BERT),
     # Hybrid models: the second and fourth of their four or five layers have attention weights.
     "qwen3_next": _recipe(
-        *(_NEXT, "gpt2", {**_LLAMA, **_EXPERTS, **_LINEAR}), shared_expert_intermediate_size=8
+        *(_CAUSAL, "gpt2", {**_LLAMA, **_EXPERTS, **_LINEAR}), shared_expert_intermediate_size=8
     ),
-    "kimi_linear": _recipe(*(_NEXT, "llama", {**_LATENT, **_EXPERTS, **_LINEAR}), num_local_experts=4),
-    "minimax": _recipe(*(_NEXT, "llama", {**_LLAMA, **_TWO_EXPERTS, **_LINEAR}), block_size=8),
-    "lfm2": _recipe(*(_NEXT, "llama", {**_GROUPED, **_LINEAR}), hidden_size=60, layer_types=_CONVOLUTIONS),
+    "kimi_linear": _recipe(*(_CAUSAL, "llama", {**_LATENT, **_EXPERTS, **_LINEAR}), num_local_experts=4),
+    "minimax": _recipe(*(_CAUSAL, "llama", {**_LLAMA, **_TWO_EXPERTS, **_LINEAR}), block_size=8),
+    "lfm2": _recipe(*(_CAUSAL, "llama", {**_GROUPED, **_LINEAR}), hidden_size=60, layer_types=_CONVOLUTIONS),
     "jamba": _recipe(
-        *(_NEXT, "llama", {**_GROUPED, **_TWO_EXPERTS, **_MAMBA}), attn_layer_period=2, attn_layer_offset=1
+        *(_CAUSAL, "llama", {**_GROUPED, **_TWO_EXPERTS, **_MAMBA}), attn_layer_period=2, attn_layer_offset=1
     ),
-    "bamba": _recipe(*(_NEXT, "llama", {**_GROUPED, **_MAMBA}), attn_layer_indices=[1, 3]),
+    "bamba": _recipe(*(_CAUSAL, "llama", {**_GROUPED, **_MAMBA}), attn_layer_indices=[1, 3]),
     "zamba2": _recipe(
-        *(_NEXT, "llama", {**_LAYERS, **_MAMBA}),
+        *(_CAUSAL, "llama", {**_LAYERS, **_MAMBA}),
         layers_block_type=[*["linear_attention", "hybrid"] * 2, "linear_attention"],
         intermediate_size=11,
         num_hidden_layers=5,
         n_mamba_heads=4,
     ),
     "nemotron_h": _recipe(
-        *(_NEXT, "llama", {**_LLAMA, **_MAMBA}),
+        *(_CAUSAL, "llama", {**_LLAMA, **_MAMBA}),
         layers_block_type=["linear_attention", "full_attention", "mlp", "full_attention"],
         mamba_num_heads=4,
         mamba_head_dim=12,
     ),
     "granitemoehybrid": _recipe(
-        *(_NEXT, "llama", {**_GROUPED, **_TWO_EXPERTS, **_MAMBA, **_LINEAR}),
+        *(_CAUSAL, "llama", {**_GROUPED, **_TWO_EXPERTS, **_MAMBA, **_LINEAR}),
         shared_intermediate_size=8,
         attention_multiplier=0.3,
     ),
     "recurrent_gemma": _recipe(
-        *(_NEXT, "llama", {**_LAYERS, **_MAMBA}),
+        *(_CAUSAL, "llama", {**_LAYERS, **_MAMBA}),
         num_key_value_heads=1,
         intermediate_size=12,
         attention_window_size=5,
         block_types=["recurrent", "attention"],
     ),
     # Models for which only the weights are compared.
-    "deepseek_v2": _recipe(*(_NEXT, "llama", {**_LATENT, **_EXPERTS}), q_lora_rank=None, n_routed_experts=4),
+    "deepseek_v2": _recipe(
+        *(_CAUSAL, "llama", {**_LATENT, **_EXPERTS}), q_lora_rank=None, n_routed_experts=4
+    ),
     "deepseek_v3": _recipe(
-        *(_NEXT, "llama", {**_LATENT, **_EXPERTS}),
+        *(_CAUSAL, "llama", {**_LATENT, **_EXPERTS}),
         q_lora_rank=7,
         n_routed_experts=4,
         n_group=2,
         topk_group=1,
         first_k_dense_replace=1,
     ),
-    "qwen3_moe": _recipe(_NEXT, "gpt2", {**_LLAMA, **_EXPERTS}),
-    "mixtral": _recipe(_NEXT, "llama", {**_LLAMA, **_TWO_EXPERTS}),
-    "olmo2": _recipe(_NEXT, "gpt2", _GROUPED, hidden_size=60),
-    "olmo3": _recipe(*(_NEXT, "gpt2", {**_GROUPED, **_NEAR_AND_FAR}), hidden_size=60),
-    "gemma3_text": _recipe(*(_NEXT, "llama", {**_LLAMA, **_NEAR_AND_FAR}), query_pre_attn_scalar=7),
+    "qwen3_moe": _recipe(_CAUSAL, "gpt2", {**_LLAMA, **_EXPERTS}),
+    "mixtral": _recipe(_CAUSAL, "llama", {**_LLAMA, **_TWO_EXPERTS}),
+    "olmo2": _recipe(_CAUSAL, "gpt2", _GROUPED, hidden_size=60),
+    "olmo3": _recipe(*(_CAUSAL, "gpt2", {**_GROUPED, **_SLIDING_AND_FULL}), hidden_size=60),
+    "gemma3_text": _recipe(*(_CAUSAL, "llama", {**_LLAMA, **_SLIDING_AND_FULL}), query_pre_attn_scalar=7),
     "gemma3n_text": _recipe(
-        *(_NEXT, "llama", _LLAMA),
+        *(_CAUSAL, "llama", _LLAMA),
         num_hidden_layers=4,
         num_kv_shared_layers=2,
         sliding_window=5,
@@ -339,31 +337,31 @@ _RECIPES: dict[str, Recipe] = {
         hidden_size_per_layer_input=8,
         laurel_rank=4,
     ),
-    "glm4": _recipe(_NEXT, "gpt2", _LLAMA),
-    "granite": _recipe(*(_NEXT, "llama", _GROUPED), hidden_size=60, attention_multiplier=0.2),
-    "cohere2": _recipe(*(_NEXT, "llama", {**_GROUPED, **_NEAR_AND_FAR}), hidden_size=60),
-    "smollm3": _recipe(*(_NEXT, "llama", _GROUPED), hidden_size=60, no_rope_layer_interval=2),
-    "starcoder2": _recipe(*(_NEXT, "gpt2", _GROUPED), hidden_size=60, sliding_window=5),
-    "exaone4": _recipe(_NEXT, "gpt2", {**_LLAMA, **_NEAR_AND_FAR}),
+    "glm4": _recipe(_CAUSAL, "gpt2", _LLAMA),
+    "granite": _recipe(*(_CAUSAL, "llama", _GROUPED), hidden_size=60, attention_multiplier=0.2),
+    "cohere2": _recipe(*(_CAUSAL, "llama", {**_GROUPED, **_SLIDING_AND_FULL}), hidden_size=60),
+    "smollm3": _recipe(*(_CAUSAL, "llama", _GROUPED), hidden_size=60, no_rope_layer_interval=2),
+    "starcoder2": _recipe(*(_CAUSAL, "gpt2", _GROUPED), hidden_size=60, sliding_window=5),
+    "exaone4": _recipe(_CAUSAL, "gpt2", {**_LLAMA, **_SLIDING_AND_FULL}),
     "modernbert-decoder": _recipe(
         *(
-            _NEXT,
+            _CAUSAL,
             "bert",
-            {**_BERT, **_NEAR_AND_FAR, "bos_token_id": "cls_token", "eos_token_id": "sep_token"},
+            {**_BERT, **_SLIDING_AND_FULL, "bos_token_id": "cls_token", "eos_token_id": "sep_token"},
         ),
         hidden_size=30,
         local_attention=6,
     ),
-    "falcon_h1": _recipe(*(_NEXT, "llama", {**_GROUPED, **_MAMBA}), mamba_d_ssm=48),
+    "falcon_h1": _recipe(*(_CAUSAL, "llama", {**_GROUPED, **_MAMBA}), mamba_d_ssm=48),
     "eurobert": _recipe(_MASKED, "llama", _LLAMA),
     "esm": _recipe(_MASKED, "roberta", _ROBERTA),
-    "mbart": _recipe(_PAIRED, "roberta", {**_BART, _START: "eos_token"}),
-    "m2m_100": _recipe(_PAIRED, "roberta", {**_BART, _START: "eos_token"}),
-    "pegasus": _recipe(_PAIRED, "marian", {**_BART, _START: "pad_token"}),
+    "mbart": _recipe(_SEQ2SEQ, "roberta", {**_BART, _START: "eos_token"}),
+    "m2m_100": _recipe(_SEQ2SEQ, "roberta", {**_BART, _START: "eos_token"}),
+    "pegasus": _recipe(_SEQ2SEQ, "marian", {**_BART, _START: "pad_token"}),
     "t5gemma": _recipe(
-        *(_PAIRED, "t5", {_START: "pad_token"}),
-        encoder={**_HALF, "num_hidden_layers": 3, "layer_types": ["full_attention"] * 3},
-        decoder=_HALF,
+        *(_SEQ2SEQ, "t5", {_START: "pad_token"}),
+        encoder={**_T5GEMMA, "num_hidden_layers": 3, "layer_types": ["full_attention"] * 3},
+        decoder=_T5GEMMA,
     ),
 }
 
@@ -371,7 +369,7 @@ WEIGHTS_ALONE: tuple[str, ...] = ("openai-gpt", "big_bird", "longformer", "led",
 """Families with unsupported attention, for which attnviz shows only the weights."""
 
 REFUSED: tuple[str, ...] = ("mamba", "blt", "wavlm")
-"""Families that attnviz refuses by their config, each for a different reason."""
+"""Families that attnviz refuses because of their config, each for a different reason."""
 
 HYBRID: tuple[str, ...] = (
     *("qwen3_next", "kimi_linear", "minimax", "lfm2", "jamba", "bamba", "zamba2", "nemotron_h"),
@@ -384,23 +382,23 @@ ALIKE: tuple[str, ...] = (
     *("glm4", "granite", "cohere2", "smollm3", "starcoder2", "exaone4", "modernbert-decoder", "falcon_h1"),
     *("eurobert", "esm", "mbart", "m2m_100", "pegasus", "t5gemma"),
 )
-"""Families handled by the code for similar ones; only their weights are tested."""
+"""Families handled by the code for similar families; only their weights are tested."""
 
 FAMILIES: tuple[str, ...] = tuple(
     family for family in _RECIPES if family not in {*WEIGHTS_ALONE, *HYBRID, *ALIKE}
 )
-"""Families with all tests."""
+"""Families on which all tests run."""
 
 VISION_FAMILIES: tuple[str, ...] = ("vit", "dinov2", "dinov2_with_registers", "clip", "siglip")
 """Families of vision models, including the vision parts of CLIP and SigLIP."""
 
 TEXTS: tuple[str, ...] = tuple(family for family in FAMILIES if family not in VISION_FAMILIES)
-"""Families that read texts."""
+"""Families of text models."""
 
 ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
-    # Plain encoder and decoder, rotary with grouped keys, windows, encoder–decoder with relative bias, images
-    # (with registers, cropped, part of a model), a cap, sinks, and custom attention: ALiBi, a method of the
-    # module, and relative positions.
+    # A plain encoder and decoder, rotary with grouped keys, windows, encoder–decoder with relative bias,
+    # images (with registers, cropped, part of a model), a cap, sinks, and custom attention: ALiBi, a method
+    # of the module, and relative positions.
     "weights": (
         *("bert", "gpt2", "llama", "mistral", "modernbert", "t5", "vit", "dinov2_with_registers", "clip"),
         *("siglip", "gemma2", "gpt_oss", "bloom", "gptj"),
@@ -433,7 +431,7 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
 
 
 def families(group: str, candidates: Sequence[str] = FAMILIES) -> list[Any]:
-    """Return these families as test parameters; those not tested on every push are marked `everything`."""
+    """Return the candidates as test parameters, marked `everything` if not tested on every push."""
     always = ON_EVERY_PUSH[group]
     assert set(always) & set(candidates)
     return [
@@ -443,11 +441,11 @@ def families(group: str, candidates: Sequence[str] = FAMILIES) -> list[Any]:
 
 
 def tiny(family: str, folder: Path) -> Path:
-    """Build a model of that family, save it into the folder, and return the folder.
+    """Build a tiny model of a family, save it in the folder, and return the folder.
 
     The folder has the files of `save_pretrained`: config.json, model.safetensors, tokenizer.json and
     tokenizer_config.json (a vision model has preprocessor_config.json instead of the last two; a refused
-    family has only the config). The same family always gives the same numbers.
+    family has only the config). The weights of a family are the same in every call.
 
     Args:
         family: one of `FAMILIES`, `ALIKE`, `HYBRID`, `READERS`, `WEIGHTS_ALONE` or `REFUSED`.
@@ -473,7 +471,7 @@ def tiny(family: str, folder: Path) -> Path:
         torch.manual_seed(11)
         build = getattr(recipe.head, "from_config", None) or recipe.head._from_config
         network = build(AutoConfig.for_model(family, **sizes), dtype=torch.float32).eval()
-        _spread(network, recipe.spread)
+        _set_random_weights(network, recipe.spread)
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # keep the tests' output short
     network.save_pretrained(folder)
     if family in VISION_FAMILIES:
@@ -482,7 +480,7 @@ def tiny(family: str, folder: Path) -> Path:
 
 
 def untrained(family: str, head: Any = AutoModel, attention: Any = "eager", **sizes: Any) -> Any:
-    """Build a network of a family by `from_config`, with random weights, without saving it."""
+    """Build a network of a family with `from_config`, with random weights, without saving it."""
     config = AutoConfig.for_model(family, **sizes)
     return head.from_config(config, attn_implementation=attention, dtype=torch.float32).eval()
 
@@ -490,14 +488,14 @@ def untrained(family: str, head: Any = AutoModel, attention: Any = "eager", **si
 def save_changed(
     source: Path, folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]]
 ) -> Path:
-    """Copy a saved model with changed weights."""
+    """Copy a saved model to `folder` with changed weights, and return `folder`."""
     shutil.copytree(source, folder)
     file = folder / "model.safetensors"
     save_file(change(load_file(file)), file, {"format": "pt"})
     return folder
 
 
-def _spread(network: nn.Module, spread: float) -> None:
+def _set_random_weights(network: nn.Module, spread: float) -> None:
     """Set random weights that scale a unit input to about `spread`, and large random biases."""
     with torch.no_grad():
         for name, parameter in network.named_parameters():
@@ -512,7 +510,7 @@ def _spread(network: nn.Module, spread: float) -> None:
 
 
 def _save_tokenizer(special: Special, folder: Path) -> dict[str, int]:
-    """Save the tokenizer's files, and return the id of every token; a vision model gets none."""
+    """Save the tokenizer's files, and return the id of every token; do nothing for vision models."""
     if special == "none":
         return {}
     named = _SPECIAL_TOKENS[special]
@@ -543,11 +541,8 @@ _PROCESSORS: dict[str, dict[str, Any]] = {
     "vit": {"image_processor_type": "ViTImageProcessor", "size": {"height": 15, "width": 25}},
     "dinov2": _DINO,
     "dinov2_with_registers": _DINO,
-    "clip": {
-        "feature_extractor_type": "CLIPFeatureExtractor",
-        "crop_size": 20,
-        **_CENTRE_CROP,
-    },  # as published
+    # These keys are as in published configs.
+    "clip": {"feature_extractor_type": "CLIPFeatureExtractor", "crop_size": 20, **_CENTRE_CROP},
     "siglip": {"image_processor_type": "SiglipImageProcessor", "size": {"height": 20, "width": 20}},
 }
 

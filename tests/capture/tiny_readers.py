@@ -18,7 +18,7 @@ from tests.capture.tiny_vision import Built, tokenizer_of_words
 _TEXTS = ("input_ids", "decoder_input_ids")
 _LIBRARY: Any = transformers  # its constructors are untyped
 _VIT = {"hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 3, "num_attention_heads": 3}
-_HALF = {
+_DECODER = {
     "d_model": 32,
     "decoder_layers": 2,
     "decoder_attention_heads": 4,
@@ -37,7 +37,7 @@ def _random(network: Any) -> Any:
     return network.eval()
 
 
-def _joined(encoder: Any, decoder: Any, images: Any, processor: str, tokenizer: Any) -> Built:
+def _encoder_decoder(encoder: Any, decoder: Any, images: Any, processor: str, tokenizer: Any) -> Built:
     decoder.vocab_size, decoder.is_decoder, decoder.add_cross_attention = len(tokenizer), True, True
     config = _LIBRARY.VisionEncoderDecoderConfig.from_encoder_decoder_configs(encoder, decoder)
     config.decoder_start_token_id, config.pad_token_id, config.eos_token_id = 2, 0, 3
@@ -49,24 +49,26 @@ def _joined(encoder: Any, decoder: Any, images: Any, processor: str, tokenizer: 
 def _trocr() -> Built:
     images = ViTImageProcessorPil(size={"height": 20, "width": 40})
     encoder = _LIBRARY.ViTConfig(**_VIT, image_size=[20, 40], patch_size=5)
-    return _joined(encoder, _LIBRARY.TrOCRConfig(**_HALF), images, "TrOCRProcessor", tokenizer_of_words())
+    return _encoder_decoder(
+        encoder, _LIBRARY.TrOCRConfig(**_DECODER), images, "TrOCRProcessor", tokenizer_of_words()
+    )
 
 
-def _captions_of_gpt2() -> Built:
+def _vit_gpt2() -> Built:
     images = ViTImageProcessorPil(size={"height": 20, "width": 20})
     encoder = _LIBRARY.ViTConfig(**_VIT, image_size=20, patch_size=5)
     decoder = _LIBRARY.GPT2Config(n_embd=24, n_head=4, n_layer=2, n_positions=64)
-    return _joined(encoder, decoder, images, "TrOCRProcessor", tokenizer_of_words())
+    return _encoder_decoder(encoder, decoder, images, "TrOCRProcessor", tokenizer_of_words())
 
 
 def _donut() -> Built:
-    # 52 × 75 pixels give 13 × 19 patches, which the second stage reduces to 7 × 10.
+    # 52 × 75 pixels are 13 × 19 patches, which the second stage reduces to 7 × 10.
     images = DonutImageProcessorPil(size={"height": 52, "width": 75})
     encoder = _LIBRARY.DonutSwinConfig(
         image_size=[52, 75], patch_size=4, embed_dim=16, depths=[1, 2], num_heads=[2, 4], window_size=4
     )
-    decoder = _LIBRARY.MBartConfig(**_HALF, forced_eos_token_id=None)
-    return _joined(encoder, decoder, images, "DonutProcessor", tokenizer_of_words("<s_task>"))
+    decoder = _LIBRARY.MBartConfig(**_DECODER, forced_eos_token_id=None)
+    return _encoder_decoder(encoder, decoder, images, "DonutProcessor", tokenizer_of_words("<s_task>"))
 
 
 def _blip() -> Built:
@@ -95,7 +97,7 @@ READERS: dict[str, Callable[[], Built]] = {
     "trocr": _trocr,
     "donut": _donut,
     "blip": _blip,
-    "vit-gpt2": _captions_of_gpt2,
+    "vit-gpt2": _vit_gpt2,
 }
 
 
@@ -106,7 +108,7 @@ def built(family: str) -> Built:
 
 
 def eager_weights_by_kind(network: Any, inputs: dict[str, Any]) -> dict[str, list[Tensor]]:
-    """Return transformers' `eager` weights by kind; for BLIP's decoder, those that its modules return."""
+    """Return transformers' `eager` weights by kind; hooks record BLIP's decoder weights."""
     arguments = {name: value for name, value in inputs.items() if name in ("pixel_values", *_TEXTS)}
     network.set_attn_implementation("eager")
     found: dict[str, list[Tensor]] = {"decoder": [], "cross": []}

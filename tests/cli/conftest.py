@@ -25,7 +25,7 @@ ClosedPipe = Callable[[], AbstractContextManager[None]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command."""
+    """Return a function that runs a command."""
 
     def run(*arguments: object) -> Result:
         status = command_line.main([str(argument) for argument in arguments])
@@ -61,7 +61,7 @@ def error_of(run: Run) -> Output:
 
 @pytest.fixture
 def closed_pipe(monkeypatch: pytest.MonkeyPatch) -> ClosedPipe:
-    """Return a context manager in which standard output is a pipe that nobody reads."""
+    """Return a context manager in which standard output is a pipe closed for reading."""
 
     @contextmanager
     def closed() -> Iterator[None]:

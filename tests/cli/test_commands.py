@@ -132,7 +132,7 @@ def test_a_file_is_overwritten_only_with_force(output_of: Output, error_of: Outp
         (["models", "\x1b[31mred\x07"], "␛[31mred␇"),
     ],
 )
-def test_an_error_message_is_one_sentence(
+def test_an_error_message_is_one_line(
     error_of: Output, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
 ) -> None:
     if "--out" in arguments:  # an unwritable path is reported before the model loads

@@ -26,7 +26,7 @@ def _working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def heads(run: Run) -> Run:
-    """Run the command."""
+    """Return a function that runs `python -m attnviz heads`."""
     return partial(run, "heads")
 
 
@@ -53,7 +53,7 @@ def test_every_score_of_every_head_is_in_the_table(file: str | None, group: str,
             assert " ".join(first[1:]).startswith(percent(float(scores.mean[layer, head]), 1))
 
 
-def test_the_table_is_written_when_nobody_reads_the_output(heads: Run, closed_pipe: ClosedPipe) -> None:
+def test_the_table_is_written_when_the_output_pipe_is_closed(heads: Run, closed_pipe: ClosedPipe) -> None:
     with closed_pipe():
         assert heads("corpus.txt", "--out", "heads.csv").status == 0
     assert len(Path("heads.csv").read_text("utf-8").splitlines()) > 72

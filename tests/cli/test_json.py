@@ -1,4 +1,4 @@
-"""`--json` prints the rows of the CSV table, with numbers as numbers; layers and heads count from 1."""
+"""`--json` prints the rows of the CSV table, with JSON numbers; layers and heads are counted from 1."""
 
 import csv
 import json
@@ -39,7 +39,7 @@ def inputs(tmp_path: Path) -> Path:
     [("heads", "pairs.txt", "--test", "pronouns"), ("heads", "corpus.txt")],
     ids=["pronouns", "rules"],
 )
-def test_printed_rows_equal_those_of_the_file(command: tuple[str, ...], table: Table, inputs: Path) -> None:
+def test_printed_rows_equal_the_file(command: tuple[str, ...], table: Table, inputs: Path) -> None:
     arguments = [inputs / word if word.endswith(".txt") else word for word in command]
     printed = table(*arguments, "--out", inputs / "table.csv")
     with (inputs / "table.csv").open(encoding="utf-8") as opened:

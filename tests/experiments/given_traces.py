@@ -10,7 +10,7 @@ from attnviz.trace import Block, Floats, Kind, Mask, Token, Trace
 
 
 def tokens_of(text: str) -> tuple[Token, ...]:
-    """Return [CLS], each word and sign, and [SEP]; words of more than five letters are two pieces."""
+    """Return [CLS], words, punctuation and [SEP]; words of more than five letters have two pieces."""
     found = [Token("[CLS]", 0, 0, 0, None, special=True)]
     for word, match in enumerate(re.finditer(r"\w+|[^\w\s]", text)):
         start, end = match.span()
@@ -22,7 +22,7 @@ def tokens_of(text: str) -> tuple[Token, ...]:
 
 
 def trace_of(text: str, layers: Sequence[Floats], kind: Kind = "encoder", mask: Mask | None = None) -> Trace:
-    """Return a trace with these weights: for each layer [head, query, key]."""
+    """Return a trace with these weights: one array per layer, [head, query, key]."""
     tokens = tokens_of(text)
     blocks = []
     for layer, weights in enumerate(layers):

@@ -69,7 +69,7 @@ def test_every_head_of_minilm() -> None:
 
 @pytest.fixture(scope="module")
 def translator_ablation() -> Ablation:
-    """The ablation of every head of the translator, with the prediction of "il"."""
+    """The ablation of every head of the translator, measured at the prediction of "il"."""
     return last(list(ablate("translator", ModelInput(TIRED), 9)))
 
 

@@ -53,7 +53,7 @@ def test_measures_are_added_one_by_one(steps: list[Progress[MeasuredToken]]) -> 
     assert found.missing == {"mask vector": "This model has no mask token."}
 
 
-def test_each_measure_is_that_of_the_selected_token(steps: list[Progress[MeasuredToken]]) -> None:
+def test_measures_are_computed_for_the_selected_token(steps: list[Progress[MeasuredToken]]) -> None:
     found = steps[-1].found
     trace, model = attnviz.trace(ENGLISH, model="translator"), loading.load("translator")
     stack, block = trace.stack("encoder"), trace.block("encoder", 1)

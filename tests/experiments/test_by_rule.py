@@ -1,4 +1,4 @@
-"""Rules as tests of heads, compared with a loop over every cell."""
+"""Scores of heads by rules, compared with a loop over every cell of the weights."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ def causal_mask(size: int) -> Mask:
 
 
 def local_mask(size: int) -> Mask:
-    """Return a causal mask that allows only the token and the previous one."""
+    """Return a causal mask that allows only each token and the previous token."""
     return np.tri(size, dtype=np.bool_) & ~np.tri(size, k=-2, dtype=np.bool_)
 
 
@@ -44,7 +44,7 @@ def scored(
     weights: Sequence[Floats],
     masks: Sequence[Mask],
 ) -> Found:
-    """Return the scores by the names of the rules."""
+    """Return the scores of each rule, by its name."""
     measurements = [
         rule_scores(
             SINGLE_RULES,

@@ -19,7 +19,7 @@ TEXT = "The elephant saw the old dog."
 
 
 def words(sentence: AnnotatedSentence) -> list[tuple[str, str, str]]:
-    """Return the relations as words."""
+    """Return the name, the dependent and the head of each relation."""
     return [
         (each.name, sentence.text[slice(*each.dependent)], sentence.text[slice(*each.head)])
         for each in sentence.relations
@@ -27,19 +27,19 @@ def words(sentence: AnnotatedSentence) -> list[tuple[str, str, str]]:
 
 
 def test_bundled_annotations_are_plausible() -> None:
-    words_by_sort = {
+    words_by_relation = {
         "determiner": "the a an this that these those every each some no both",
         "possessive": "my your his her its our their",
         "auxiliary": "has have had will would can could must may might should is are was were do does did",
     }
     for sentence in BUNDLED:
-        for sort, dependent, head in words(sentence):
+        for name, dependent, head in words(sentence):
             assert dependent != head, sentence.text
-            for known, word_list in words_by_sort.items():
-                assert (dependent.lower() in word_list.split()) == (sort == known), (sentence.text, dependent)
+            for known, word_list in words_by_relation.items():
+                assert (dependent.lower() in word_list.split()) == (name == known), (sentence.text, dependent)
 
 
-def test_words_are_found_and_repeated_ones_by_number() -> None:
+def test_repeated_words_are_found_by_number() -> None:
     assert words(ONE) == [
         ("determiner", "The", "elephant"),
         ("determiner", "the", "dog"),
@@ -65,7 +65,7 @@ def test_invalid_line_is_reported(line: str, message: str) -> None:
 
 
 def answers_of_heads(text: str, *links: dict[str, str]) -> Answers:
-    """Return answers of heads whose queries have weight 0.6 to one key, 0.7 to themselves, and 1 to [SEP]."""
+    """Return the answers of heads with weights of 0.6 on the linked key, 0.7 on the query and 1 on [SEP]."""
     tokens = tokens_of(text)
     names = [token.text for token in tokens]
     weights = np.zeros((len(links), len(tokens), len(tokens)), dtype=np.float32)
@@ -76,15 +76,15 @@ def answers_of_heads(text: str, *links: dict[str, str]) -> Answers:
     return answers(ONE, [trace_of(text, [weights])], "encoder")
 
 
-def scores(name: str, *read: Answers) -> Scores:
+def scores(name: str, *results: Answers) -> Scores:
     """Return the summed scores of one test."""
     [test] = [each for each in TESTS if each.name == name]
-    return reduce(add, [Scores.of(test, number, each, [0], 1) for number, each in enumerate(read)])
+    return reduce(add, [Scores.of(test, number, each, [0], 1) for number, each in enumerate(results)])
 
 
-def num_right(name: str, *read: Answers) -> list[list[float]]:
+def num_correct(name: str, *results: Answers) -> list[list[float]]:
     """Return the number of correct answers as [layer, head]."""
-    found: list[list[float]] = scores(name, *read).sums["score"].sum(axis=0).tolist()
+    found: list[list[float]] = scores(name, *results).sums["score"].sum(axis=0).tolist()
     return found
 
 
@@ -94,12 +94,12 @@ def test_answer_of_a_head_is_its_most_attended_word() -> None:
         TEXT, {"The": "##ant", "the": "old", "dog": "saw", "eleph": "dog"}, {"saw": "dog", "##ant": "saw"}
     )
     assert scores("determiner to noun", found).examples == 2
-    assert num_right("determiner to noun", found) == [[1, 0]]
-    assert num_right("subject to verb", found) == [[0, 1]]
-    assert num_right("object to verb", found) == [[1, 0]]
+    assert num_correct("determiner to noun", found) == [[1, 0]]
+    assert num_correct("subject to verb", found) == [[0, 1]]
+    assert num_correct("object to verb", found) == [[1, 0]]
     # In reverse, the answer is the word that attends most to the object: in head 2, the verb.
-    assert num_right("verb to object", found) == [[0, 1]]
-    assert num_right("noun to determiner", found) == [[0, 0]]
+    assert num_correct("verb to object", found) == [[0, 1]]
+    assert num_correct("noun to determiner", found) == [[0, 0]]
     assert scores("object to verb", found).weight[0, 0] == pytest.approx(0.6)
     unfiltered = scores("object to verb", found).unfiltered
     assert unfiltered is not None
@@ -108,7 +108,7 @@ def test_answer_of_a_head_is_its_most_attended_word() -> None:
 
 def test_words_without_attention_have_no_answer() -> None:
     assert not answers_of_heads(TEXT, {}).hits.any()
-    # Not even if the correct word is the first, which argmax returns for a row of zeros.
+    # argmax of a row of zeros returns the first word, which is correct here; it must not count.
     relations = [replace(each, head=ONE.relations[0].dependent) for each in ONE.relations[1:]]
     weights = np.zeros((1, len(tokens_of(TEXT)), len(tokens_of(TEXT))), dtype=np.float32)
     weights[..., -1] = 1.0
@@ -128,6 +128,6 @@ def test_baseline_is_the_most_frequent_distance() -> None:
 def test_sentence_with_a_missing_word_is_unusable() -> None:
     text = TEXT.replace("old dog", "       ")
     length = len(tokens_of(text))
-    read = trace_of(text, [np.full((2, length, length), 1 / length, dtype=np.float32)])
+    trace = trace_of(text, [np.full((2, length, length), 1 / length, dtype=np.float32)])
     with pytest.raises(UnusableSentence, match="“dog”"):
-        answers(ONE, [replace(read, text=TEXT)], "encoder")
+        answers(ONE, [replace(trace, text=TEXT)], "encoder")

@@ -1,4 +1,4 @@
-"""Most similar tokens, compared with a naive search, in memory and streamed."""
+"""Search for similar tokens, in memory and streamed, compared with a naive search."""
 
 import subprocess
 import sys
@@ -51,7 +51,7 @@ def all_vectors(text: str = TEXT, layer: int = 3) -> TextVectors:
     return step.found
 
 
-def test_vectors_equal_those_of_each_lines_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_equal_the_trace_of_each_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "PART", 2)
     found = all_vectors()
     assert [(one.text, one.line) for one in found.sentences] == list(zip(LINES, (0, 8, 10), strict=True))
@@ -67,7 +67,7 @@ def test_vectors_equal_those_of_each_lines_trace(monkeypatch: pytest.MonkeyPatch
 
 
 def test_streamed_and_in_memory_search_give_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts return in reverse order, as may happen on Ray; repeated sentences give ties."""
+    """Parts are returned in reverse order, as may happen with Ray; repeated sentences cause ties."""
 
     def reverse_order(work: Callable[[Any], Any], parts: Iterator[Any]) -> Iterator[Any]:
         return map(work, reversed(list(parts)))

@@ -1,4 +1,4 @@
-"""Ray gives the same scores as a single process."""
+"""Scores computed with Ray equal the scores of a single process."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ LINES = ("The dog was tired.", "", "Hello, hello!", "word " * 600, "A cat sat on
 
 @pytest.mark.everything
 def test_two_actors_give_the_same_scores_as_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Real processes with a model that does not need transformers; each gets several of the five parts."""
+    """The actors are real processes; each scores several parts. The model does not need transformers."""
     monkeypatch.setattr(scoring, "PART", 3)
     corpus, tests = Corpus.from_text("\n".join(LINES * 2)), head_tests.find("rules")
     *_, single = measure(tests, corpus, "minilm-scratch")
@@ -30,7 +30,7 @@ def test_two_actors_give_the_same_scores_as_one_process(monkeypatch: pytest.Monk
         np.testing.assert_allclose(other.baseline[1], scores.baseline[1], atol=1e-6)
 
 
-def test_error_without_ray_has_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_ray_contains_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(importing.EXTRAS, "ray", ("nobodys-ray>=1",))
     with pytest.raises(
         AttnvizError, match=r'nobodys-ray>=1, which is not installed.*pip install "nobodys-ray>=1"'

@@ -1,4 +1,4 @@
-"""Pairs of sentences with a pronoun: the bundled ones, their format, and errors of invalid lines."""
+"""Pairs of sentences with a pronoun: the bundled pairs, their format, and errors in invalid lines."""
 
 import pytest
 

@@ -65,13 +65,13 @@ def test_patching_all_heads_gives_the_clean_run_at_unchanged_tokens(name: str, f
         assert np.abs(corrupt[same] - clean_states[same]).max() > 1e-3
         assert (
             same.all() or np.abs(patched[~same] - clean_states[~same]).max() > 1e-3
-        )  # the changed tokens have other embeddings
+        )  # the changed tokens have different embeddings
     if expected.probabilities is not None and found.probabilities is not None:
         np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-5)
 
 
 class Reference:
-    """The same experiment with transformers alone: inputs of every W_O are recorded and replaced."""
+    """Patching with transformers alone: records and replaces the input of every W_O."""
 
     def __init__(self, folder: Path, place: int) -> None:
         self.place, self.family = place, folder.name
@@ -127,7 +127,7 @@ class Reference:
 
 
 @pytest.mark.parametrize(("family", "place"), [("bert", 9), ("gpt2", 12), ("t5", 4)])
-def test_shares_equal_those_of_hooks_in_transformers(family: str, place: int, folder_of: FolderOf) -> None:
+def test_shares_equal_hooks_in_transformers(family: str, place: int, folder_of: FolderOf) -> None:
     folder = folder_of(family)
     reference = Reference(folder, place)
     (clean, outputs), (corrupted, _) = reference.run(SENTENCE), reference.run(CORRUPTED)

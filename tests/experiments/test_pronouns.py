@@ -1,4 +1,4 @@
-"""Pronouns as tests of heads, on traces with given weights."""
+"""Scores of heads on pronouns, from traces with given weights."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
@@ -23,7 +23,7 @@ The [hen] {bit > fox | fled > hen} the [fox] so *it* cried.
 """
 THREE = pairs.parse(LINES)
 
-# For each pair and reading, and each head, the weights from the pronoun to both nouns.
+# For each (pair, sentence) and each head, the weights of the pronoun on both nouns.
 SIDES: Mapping[tuple[int, int], dict[int, tuple[float, float]]] = {
     (0, 0): {0: (0.5, 0.2), 1: (0.3, 0.4), 2: (0.1, 0.1)},
     (0, 1): {0: (0.2, 0.5), 1: (0.5, 0.4), 2: (0.1, 0.3)},
@@ -35,7 +35,7 @@ SIDES: Mapping[tuple[int, int], dict[int, tuple[float, float]]] = {
 
 
 def made_trace(pair: int, number: int, reading: SentenceOfPair) -> Trace:
-    """Return one layer of three heads; the weight of a two-piece word is split between its pieces."""
+    """Return a trace of three heads in one layer; weights of two-piece words are split between the pieces."""
     tokens = tokens_of(reading.text)
     weights = np.zeros((3, len(tokens), len(tokens)), dtype=np.float32)
     for head, sides in SIDES[pair, number].items():
@@ -57,7 +57,7 @@ def trace() -> Callable[[str], Trace]:
     return known.__getitem__
 
 
-def read_by(pair: Pair, trace: Callable[[str], Trace]) -> list[Trace]:
+def traces_of(pair: Pair, trace: Callable[[str], Trace]) -> list[Trace]:
     return [trace(reading.text) for reading in pair.readings]
 
 
@@ -66,22 +66,22 @@ def scored(
 ) -> Scores:
     """Return the summed scores of these pairs; `query`: 0 for the pronoun, 1 for the nouns."""
     each = [
-        Scores.of(TESTS[query], number, weights_of(pair, read_by(pair, trace), kind), [0], 1)
+        Scores.of(TESTS[query], number, weights_of(pair, traces_of(pair, trace), kind), [0], 1)
         for number, pair in enumerate(examples)
     ]
     return reduce(add, each)
 
 
 def test_scores_of_three_pairs(trace: Callable[[str], Trace]) -> None:
-    found = weights_of(THREE[0], read_by(THREE[0], trace), "encoder")
+    found = weights_of(THREE[0], traces_of(THREE[0], trace), "encoder")
     np.testing.assert_allclose(found.weights[0, 0, :, 0, 0], [0.5, 0.2], rtol=1e-6)
-    # Head 1 is right in both sentences of two pairs, head 2 in none; head 3 has ties, which are not right.
+    # Head 1 is correct in both sentences of two pairs, head 2 of none; ties, as in head 3, are wrong.
     scores = scored(THREE, trace)
     assert scores.sums["score"].sum(axis=0).tolist() == [[2, 0, 0]]
     assert scores.sums["score"][:, 0, 0].tolist() == [2, 0]
     assert scores.examples == 3
     np.testing.assert_allclose(scores.weight[0], [0.6, 4.3 / 6, 1.4 / 6], rtol=1e-5)
-    # Heads 1 and 2 change the noun in two of three pairs; half of these would be right by chance.
+    # Heads 1 and 2 change the noun in two of three pairs; half of these would be correct by chance.
     np.testing.assert_allclose(scores.baseline[1], [[1 / 3, 1 / 3, 0]])
     assert scores.ranking[0] == (0, 0)
 
@@ -111,7 +111,7 @@ def test_causal_model_is_scored_only_if_the_deciding_word_comes_earlier() -> Non
 
     for pair in THREE[:2]:
         with pytest.raises(UnusableSentence, match="only to earlier tokens"):
-            weights_of(pair, read_by(pair, causal_trace), "decoder")
+            weights_of(pair, traces_of(pair, causal_trace), "decoder")
     assert scored(THREE[2:], causal_trace, "decoder").examples == 1
     # The nouns come before the pronoun: they cannot attend to it.
     assert scored(THREE[2:], causal_trace, "decoder", query=1).examples == 0

@@ -122,7 +122,7 @@ def test_items_of_one_sentence_are_not_independent() -> None:
         add, [Scores.of(test, at, one[None].astype(float), [0], 1) for at, one in enumerate(right)]
     )
     np.testing.assert_array_equal(repeated.mean, single.mean)
-    np.testing.assert_allclose(repeated.interval, single.interval, atol=0.06)  # as for 40 items, not 200
+    np.testing.assert_allclose(repeated.interval, single.interval, atol=0.06)  # n = 40, not 200
     all_right = reduce(add, [Scores.of(test, at, np.ones((3, 1, 1)), [0], 1) for at in range(10)])
     assert [float(end[0, 0]) for end in all_right.interval] == [pytest.approx(wilson(10, 10)[0]), 1.0]
 
@@ -137,7 +137,7 @@ def test_rows_have_the_numbers_of_each_head() -> None:
     assert few[4:6] == ("", "")  # too few examples for an interval of a mean
 
 
-def test_scores_equal_those_of_single_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_equal_the_mean_over_single_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scoring, "PART", 3)
     steps = list(measure(RULES, Corpus.from_text("\n".join(LINES)), "minilm"))
     done = [step.done for step in steps]

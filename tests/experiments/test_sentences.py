@@ -1,4 +1,4 @@
-"""Reading many sentences: same weights as single ones, and unreadable ones are skipped."""
+"""Traces of many sentences equal single traces; unreadable sentences are skipped."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,18 +22,18 @@ def opened(family: str, folder_of: FolderOf) -> Entry:
     return loading.open_model(str(folder_of(family)))
 
 
-def read(entry: Entry, *examples: tuple[str, ...]) -> dict[int, list[Trace] | SkippedSentence]:
+def run(entry: Entry, *examples: tuple[str, ...]) -> dict[int, list[Trace] | SkippedSentence]:
     return dict(traces(entry, loading.load(entry.name), examples))
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "marian", "lfm2"])
-def test_batched_sentences_have_the_weights_of_single_ones(
+def test_weights_of_batched_sentences_equal_single_traces(
     family: str, folder_of: FolderOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sentences, "_BATCH_CELLS", 3 * 8**2)  # several batches
     entry = opened(family, folder_of)
     kind, model = self_attention(entry), loading.load(entry.name)
-    found = read(entry, *((line,) for line in LINES), LINES[:2])
+    found = run(entry, *((line,) for line in LINES), LINES[:2])
     assert sorted(found) == [*range(6)]
     for number, texts in enumerate([*((line,) for line in LINES), LINES[:2]]):
         example_traces = found[number]

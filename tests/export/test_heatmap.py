@@ -28,10 +28,10 @@ def test_the_hover_text_shows_the_exact_weights() -> None:
     assert trace.z.dtype == np.float32
     np.testing.assert_allclose(trace.customdata, 100 * values, rtol=1e-6)
     assert trace.hovertemplate == "%{y} → %{x}<br><b>%{customdata:.1f} %</b>%{text}<extra></extra>"
-    assert trace.colorscale is None  # the page applies its own, which follows the theme
+    assert trace.colorscale is None  # the page sets colours that follow its theme
 
 
-def test_colours_use_a_square_root_scale_which_is_labelled() -> None:
+def test_colours_use_a_labelled_square_root_scale() -> None:
     values = weights(5, 7)
     trace = heatmap_trace(heatmap(values, LABELS[:5], LABELS, high=1))
     np.testing.assert_allclose(trace.z, np.sqrt(100 * values), rtol=1e-6)

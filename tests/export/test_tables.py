@@ -15,7 +15,7 @@ WEIGHTS_OF = {
     "encoder": HEADS * 7 * 7,
     "decoder": HEADS * 4 * 4,
     "cross": HEADS * 4 * 7,
-}  # the number of weights in block layer
+}  # the number of weights of each kind in a layer
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The map of vectors: its points are compared with numpy's SVD, and labels are shown as typed."""
+"""The map of vectors: its points are compared with NumPy's SVD, and its texts are escaped."""
 
 import re
 from itertools import pairwise

@@ -37,14 +37,14 @@ indices = st.integers(min_value=0, max_value=9998)
 def any_edit(draw: st.DrawFn) -> Edit:
     kind: Kind = draw(st.sampled_from(["encoder", "decoder", "cross"]))
     layer, head, query, *keys = (draw(indices) for _ in range(5))
-    what = draw(st.sampled_from(["head", "row", "pointed head", "pointed row", "move"]))
+    what = draw(st.sampled_from(["head", "row", "redirected head", "redirected row", "move"]))
     if what == "head":
         return Edit(kind, layer, head)
     if what == "row":
         return Edit(kind, layer, head, query)
-    if what == "pointed head":
+    if what == "redirected head":
         return Edit(kind, layer, head, target=0 if kind == "decoder" else keys[0])
-    if what == "pointed row":
+    if what == "redirected row":
         return Edit(kind, layer, head, query, target=keys[0] % (query + 1))
     assume(kind != "decoder" or max(keys) <= query)
     return Edit(kind, layer, head, query, *keys)
@@ -144,7 +144,7 @@ def test_moving_a_weight_to_its_own_key_changes_nothing(translator: Translator, 
     assert same_bits(run(translator, same).logits, run(translator).logits)
 
 
-@pytest.mark.parametrize("what", ["move", "ablate", "point"])
+@pytest.mark.parametrize("what", ["move", "ablate", "redirect"])
 @pytest.mark.parametrize("edit", ROWS, ids=str)
 def test_an_edit_of_a_row_changes_only_that_row(translator: Translator, edit: Edit, what: str) -> None:
     kind, layer, head, query, source, target = astuple(edit)
@@ -154,8 +154,8 @@ def test_an_edit_of_a_row_changes_only_that_row(translator: Translator, edit: Ed
     if what == "move":
         row[target], row[source] = row[target] + row[source], 0
     else:
-        edit = Edit(kind, layer, head, query, target=target if what == "point" else None)
-        row[:] = torch.eye(len(row))[target] if what == "point" else 0
+        edit = Edit(kind, layer, head, query, target=target if what == "redirect" else None)
+        row[:] = torch.eye(len(row))[target] if what == "redirect" else 0
     after = attention(run(translator, edit), kind, layer)
     assert same_bits(after.attention.weights, expected)
     for unedited in ("scores", "dot_products", "masked"):

@@ -1,4 +1,4 @@
-"""A local imitation of the Hugging Face hub, which serves folders and records requests."""
+"""A local imitation of the Hugging Face hub that serves folders and records requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 """The only commit of every repository."""
 
 REVISIONS = ("main", "v1", COMMIT)
-"""The names of that commit."""
+"""Existing revisions; all refer to that commit."""
 
 
 @dataclass
@@ -35,11 +35,11 @@ class FakeHub:
         folders: the folder of each repository.
         gated: repositories whose files require agreement to conditions.
         private: repositories that appear not to exist.
-        failing: repositories for which the server returns this status.
+        failing: HTTP status of every response for a repository.
         delay: seconds before each response.
         chunk_delay: seconds after each chunk of a large file.
         requests: (method, path) of every request, oldest first.
-        url: its address.
+        url: URL of the server.
     """
 
     folders: dict[str, Path]
@@ -62,7 +62,7 @@ class FakeHub:
 
 @contextmanager
 def serving(**settings: Any) -> Iterator[FakeHub]:
-    """Run a hub during the block; the settings are fields of `FakeHub`."""
+    """Run a fake hub inside the `with` block; the settings are fields of `FakeHub`."""
     hub = FakeHub(**settings)
 
     class Handler(_Handler):
@@ -82,7 +82,7 @@ def serving(**settings: Any) -> Iterator[FakeHub]:
 
 
 def go_online(hub: FakeHub, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make this process use that hub, with an empty cache."""
+    """Make this process use the fake hub, with an empty cache."""
     for name, value in (
         ("HF_HUB_OFFLINE", False),
         ("HF_HUB_DISABLE_TELEMETRY", True),

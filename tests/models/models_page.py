@@ -121,12 +121,12 @@ NAMES = {
 
 
 def hybrid(folder: Path) -> str:
-    """Return the measured row of a hybrid family."""
+    """Return the table row of a hybrid family, with measurements."""
     traces = cached_trace(folder), in_memory(folder)
     cells = (
         NAMES[folder.name],
         f"`{folder.name}`",
-        *(equal(found, reference_weights(folder)) for found in traces),
+        *(measured_difference(found, reference_weights(folder)) for found in traces),
         joined(list(dict.fromkeys(traces[0].without_weights.values()))),
         "; ".join(notes(traces[0].blocks, custom=False)) or "–",
     )
@@ -139,7 +139,7 @@ def causal_mask(tokens: int) -> Mask:
 
 
 def supported(folder: Path) -> str:
-    """Return the measured row of a supported family."""
+    """Return the table row of a supported family, with measurements."""
     trace = cached_trace(folder)
     sink = any(block.sinks is not None for block in trace.blocks)
     traces = [trace, in_memory(folder), weights_alone(folder, sink)]
@@ -147,7 +147,7 @@ def supported(folder: Path) -> str:
         NAMES[folder.name],
         f"`{folder.name}`",
         ", ".join(dict.fromkeys(block.kind for block in trace.blocks)),
-        *(equal(found, reference_weights(folder)) for found in traces),
+        *(measured_difference(found, reference_weights(folder)) for found in traces),
         "; ".join([*image_notes(folder), *notes(trace.blocks, custom_attention.has(folder.name))]) or "–",
     )
     return f"| {' | '.join(cells)} |"
@@ -171,7 +171,7 @@ def weights_alone(folder: Path, sink: bool) -> Trace:
     return Trace.from_weights(main, words, decoder=decoder, cross=cross, target_tokens=target, sink=sink)
 
 
-def equal(found: Trace, expected: Mapping[Kind, Sequence[Floats]]) -> str:
+def measured_difference(found: Trace, expected: Mapping[Kind, Sequence[Floats]]) -> str:
     """Return the largest difference from transformers' weights, as text."""
     difference = max(
         largest_difference(block.weights, weights)
@@ -187,14 +187,14 @@ def difference_text(difference: float) -> str:
 
 
 def largest_difference(found: Floats, expected: Floats) -> float:
-    """Return the largest difference; if transformers pads its blocks, from the nearest of its weights."""
+    """Return the largest difference; if the shapes differ, from the nearest expected weight."""
     if found.shape == expected.shape:
         return float(np.abs(found - expected).max())
     return float(np.abs(found.reshape(-1, 1) - expected.ravel()).min(axis=1).max())
 
 
 def is_local(block: Block) -> bool:
-    """Return whether the mask is stricter than that of a plain encoder or decoder."""
+    """Return whether the mask is stricter than the mask of a plain encoder or decoder."""
     usual = causal_mask(len(block.query_tokens)) if block.kind == "decoder" else np.ones_like(block.mask)
     return not bool(block.mask[usual].all())
 
@@ -230,7 +230,7 @@ def notes(blocks: tuple[Block, ...], custom: bool) -> Iterator[str]:
 
 
 def reader(folder: Path) -> str:
-    """Return the measured row of a family with cross-attention to an image."""
+    """Return the table row of a family with cross-attention to an image."""
     network, processor = tiny_readers.built(folder.name)
     called: list[dict[str, Any]] = []
     hook = network.register_forward_pre_hook(lambda _, __, named: called.append(named), with_kwargs=True)
@@ -254,16 +254,17 @@ def reader(folder: Path) -> str:
 
 
 def alone(folder: Path) -> str:
-    """Return the measured row of a family for which only the weights are shown."""
+    """Return the table row of a family for which only the weights are shown."""
     with warnings.catch_warnings(action="ignore"):
         opened = [
-            equal(found, reference_weights(folder)) for found in (cached_trace(folder), in_memory(folder))
+            measured_difference(found, reference_weights(folder))
+            for found in (cached_trace(folder), in_memory(folder))
         ]
     return f"| `{folder.name}` | {' | '.join(opened)} | {loading.load(str(folder)).weights_alone} |"
 
 
 def refused(folder: Path) -> str:
-    """Return the row of a refused family, with the error message that a visitor reads."""
+    """Return the table row of a refused family, with the error message that a visitor reads."""
     try:
         resolve.entry(str(folder))
     except ModelNotSupported as error:
@@ -277,12 +278,13 @@ PAGE = """# Models
 
 attnviz supports every model that transformers can run and whose attention it can show *exactly*. For the
 tables below, a small model of each family was built with random parameters, saved, and loaded from its
-folder. Its attention weights were compared with those that transformers returns for the same text or image
-with `attn_implementation="eager"`. The same was done for the model as an object in memory, and for a trace of
-the returned weights alone. In every family, softmax(q·k·scale + bias) over the unmasked cells reproduces
-the weights up to rounding (10⁻⁶). If the family has soft-capped scores or sinks, they are included.
+folder. Its attention weights were compared with the weights that transformers returns for the same text or
+image with `attn_implementation="eager"`. The other columns compare the model as an object in memory, and a
+trace of the returned weights alone. In every family, softmax(q·k·scale + bias) over the unmasked cells
+reproduces the weights up to rounding (10⁻⁶). Families with capped scores cap them before the softmax;
+families with sinks add the sink of the head to each row as one more score.
 
-Other families with the same architecture work as well. Every model is checked in this way when it is
+Other families with the same architecture work as well. Every model is checked in the same way when it is
 loaded. If a weight differs by more than {tolerance:g}, only the weights that transformers returns are
 shown.
 
@@ -292,19 +294,19 @@ shown.
 
 The encoder of an encoder–decoder can also be traced alone, for example a `T5EncoderModel` or the result of
 `model.get_encoder()`. Classifiers such as `BartForSequenceClassification` are traced without their
-classification head. Their decoder reads the text again, shifted by one token, if the model is an object,
-and the target if it is loaded from a folder.
+classification head. The input of their decoder is the text, shifted by one token, if the model is an
+object, and the target if the model is loaded from a folder.
 
-For a complete CLIP or SigLIP from a folder or the hub, the vision encoder is shown (as a separate
-model: `clip_vision_model`, `siglip_vision_model`). To trace the text encoder, save it with its tokenizer in
-another folder, with `CLIPTextModel.from_pretrained(…).save_pretrained(…)` or `SiglipTextModel`. If the
-model is an object, pass a tokenizer to trace its text encoder, or an image processor to trace its vision
-encoder.
+If a complete CLIP or SigLIP model is loaded from a folder or the hub, its vision encoder is shown (the
+`model_type` of the encoder alone is `clip_vision_model` or `siglip_vision_model`). To trace the text
+encoder, save it with its tokenizer in another folder, with
+`CLIPTextModel.from_pretrained(…).save_pretrained(…)` or `SiglipTextModel`. If the model is an object, pass
+a tokenizer to trace its text encoder, or an image processor to trace its vision encoder.
 
 ## Hybrid models
 
-Only some layers of these models have attention weights. These layers keep their
-numbers; `trace.without_weights` and the app list the other layers.
+Only some layers of these models have attention weights. These layers keep their numbers;
+`trace.without_weights` and the app list the other layers.
 
 | family | `model_type` | folder | object | other layers | notes |
 |---|---|---|---|---|---|
@@ -318,25 +320,25 @@ of Falcon-H1 has both attention and a recurrent part.
 `attnviz.trace(text, model, images=[…])` supports LLaVA 1.5 (`llava`), LLaVA-OneVision (`llava_onevision`),
 Qwen2-VL, Qwen2.5-VL and Qwen3-VL (`qwen2_vl`, `qwen2_5_vl`, `qwen3_vl`), PaliGemma (`paligemma`), Gemma 3
 (`gemma3`), Idefics 3 (`idefics3`), SmolVLM (`smolvlm`, which needs the package num2words) and InternVL
-(`internvl`). The weights of their text decoders are bit-identical to those of `eager`, for folders and
-objects. The attention of their vision encoders has the kind `vision`. It is not possible to edit the
-attention of these models, or to pass several texts at once.
+(`internvl`). The weights of their text decoders are bit-identical to `eager`, for folders and objects. The
+attention of their vision encoders has the kind `vision`. It is not possible to edit the attention of these
+models, or to pass several texts at once.
 
-The following models have an encoder that reads one image, and a decoder with cross-attention to its
+The following models have an encoder that reads one image, and a decoder with cross-attention to the image's
 patches. The text is the decoder's input: a transcript, the prompt of a task, or the beginning of a caption.
-Without a text, the model generates it.
+If the text is empty, the model generates one.
 
 | family | name in the tests | attention | folder | object | notes |
 |---|---|---|---|---|---|
 {readers}
 
-All of them except BLIP are `VisionEncoderDecoderModel`s. Other models of this class are supported if their
-encoder belongs to the family `vit`, `deit`, `swin` or `donut-swin`.
+All these models except BLIP are `VisionEncoderDecoderModel`s. Other models of this class are supported if
+their encoder belongs to the family `vit`, `deit`, `swin` or `donut-swin`.
 
 ## Weights alone
 
-For these families, and for others with custom attention code, only the weights that transformers returns are
-shown, and nothing that needs queries, keys, values, scores or masks:
+For these families, and for other families with custom attention code, only the weights that transformers
+returns are shown. Features that need queries, keys, values or scores are not available:
 
 | `model_type` | folder | object | message |
 |---|---|---|---|
@@ -345,9 +347,9 @@ shown, and nothing that needs queries, keys, values, scores or masks:
 In the encoders of Longformer, LED and LongT5, cells outside the sparse pattern are shown as masked;
 `trace.notes` states this, and mentions attention to anything that is not a token. In Longformer and LED,
 the model class determines the global tokens: the first token in `LongformerForSequenceClassification`, none
-in a model from a folder. BigBird computes all weights of short texts, and some blocks of the weights of
-long texts. Outside training, all its random blocks are the first block, so the weights of that block are
-multiplied by the number of times it is read.
+in a model from a folder. BigBird computes all weights of short texts, but only some blocks of the
+weights of long texts. Outside training, all its random blocks are the first block, so the weights of that
+block are multiplied by the number of times that it is used.
 
 ## Objects
 
@@ -358,7 +360,7 @@ describes where it found them.
 ## Quantized weights
 
 Quantized models are traced without converting their weights; the package that reads their weights must be
-installed. `tests/capture/test_quantized.py` compares the attention weights with those of `eager`, on a CPU:
+installed. `tests/capture/test_quantized.py` compares the attention weights with `eager`, on a CPU:
 
 | package | number format | folder | object |
 |---|---|---|---|
@@ -367,12 +369,12 @@ installed. `tests/capture/test_quantized.py` compares the attention weights with
 | compressed-tensors | 8 and 4 bits, packed | bit-identical | bit-identical |
 | gptqmodel | GPTQ and AWQ | untested | untested |
 
-Without the package, attnviz refuses the folder and names the package. gptqmodel needs a newer PyTorch than
+If the package is missing, the error message names it. gptqmodel needs a newer PyTorch than
 the tests use.
 
 ## Unsupported models
 
-attnviz refuses models that it cannot show exactly. It recognizes these models from their config, before
+attnviz refuses models that it cannot show exactly. It recognizes these model types from the config, before
 any weight is read:
 
 | `model_type` | message |
@@ -395,12 +397,12 @@ _GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Path], str]]] = {
 
 
 def row(folder: Path) -> str:
-    """Return the measured row of a family."""
+    """Return the table row of a family."""
     return next(make for families, make in _GROUPS.values() if folder.name in families)(folder)
 
 
 def page(row_of: Callable[[str], str]) -> str:
-    """Return the complete page, with the rows of `row_of`."""
+    """Return the complete page, with the rows that `row_of` returns."""
     tables = {name: "\n".join(map(row_of, families)) for name, (families, _) in _GROUPS.items()}
     return PAGE.format(tolerance=TOLERANCE, **tables)
 

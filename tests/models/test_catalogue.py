@@ -62,7 +62,7 @@ def test_entry_equals_the_storytellers_weights(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "hint"), [("minilm_scratch", "minilm-scratch?"), ("../../etc/passwd", ""), ("x" * 10_000, "")]
 )
-def test_error_of_an_unknown_name_lists_the_known_ones(name: str, hint: str) -> None:
+def test_error_of_an_unknown_name_lists_the_models(name: str, hint: str) -> None:
     with pytest.raises(UnknownModel, match="minilm, minilm-scratch") as caught:
         catalogue.entry(name)
     assert hint in str(caught.value)
@@ -71,7 +71,7 @@ def test_error_of_an_unknown_name_lists_the_known_ones(name: str, hint: str) -> 
 
 @pytest.fixture
 def damageable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[catalogue.Package, Path]:
-    """A package like the model's, with small files that a test can damage, and its folder."""
+    """A package like MiniLM's, with small files that a test can damage, and the folder of these files."""
     package = f"a_copied_model_{tmp_path.name}"
     folder = tmp_path / package / "model"
     folder.mkdir(parents=True)
@@ -85,7 +85,7 @@ def damageable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[catalog
 
 
 @pytest.mark.parametrize("name", [name for name, _ in catalogue.MINILM.files])
-def test_error_of_a_damaged_file_gives_the_remedy(
+def test_error_of_a_damaged_file_states_the_remedy(
     name: str, damageable: tuple[catalogue.Package, Path]
 ) -> None:
     package, folder = damageable
@@ -100,7 +100,7 @@ def test_error_of_a_damaged_file_gives_the_remedy(
     assert package.folder == folder, "a repaired file is accepted"
 
 
-def test_error_of_a_missing_package_gives_the_remedy() -> None:
+def test_error_of_a_missing_package_states_the_remedy() -> None:
     package = replace(catalogue.MINILM, name="no_such_package_at_all")
     with pytest.raises(ModelFilesDamaged, match=f"no_such_package_at_all is not installed.*{REMEDY}"):
         _ = package.folder

@@ -22,14 +22,14 @@ sizes = attrgetter(
 )
 SIZES: dict[str, tuple[Any, ...]] = {
     "bert": (2, 0, 3, 15, 5, 61, True, "masked"),
-    "roberta": (2, 0, 3, 15, 5, 61, True, "masked"),  # 63 rows, two of them unused
+    "roberta": (2, 0, 3, 15, 5, 61, True, "masked"),  # 63 position embeddings; two are unused
     "mpnet": (2, 0, 3, 15, 5, 61, True, "masked"),
     "albert": (3, 0, 3, 15, 5, 61, True, "masked"),
     "modernbert": (3, 0, 3, 30, 10, 61, True, "masked"),
     "gpt2": (0, 2, 3, 15, 5, 61, False, "next"),
     "llama": (0, 2, 6, 24, 10, 61, False, "next"),  # d_head is not d_model / heads
     "bloom": (0, 2, 3, 15, 5, config.MAX_TOKENS, False, "next"),  # no position embeddings
-    "mpt": (0, 2, 3, 15, 5, 61, False, "next"),  # no position embeddings, but a maximum bias
+    "mpt": (0, 2, 3, 15, 5, 61, False, "next"),  # no position embeddings; its biases are for 61 positions
     "t5": (3, 2, 3, 14, 5, isqrt(config.MAX_ATTENTION_WEIGHTS // 21), False, "next"),  # 3 + 2 + 2 layers
     "bart": (3, 2, 3, 15, 5, 61, False, "next"),
     "vit": (2, 0, 3, 15, 5, 3 * 5 + 1, False, None),
@@ -181,7 +181,7 @@ def test_index_that_names_files_elsewhere_is_refused(places: Any, bert: Path) ->
     assert_refused(bert, ModelFilesDamaged, "safetensors")
 
 
-def test_image_size_is_that_of_the_config_or_the_family_default(copy_of: FolderOf) -> None:
+def test_image_size_is_from_the_config_or_the_family_default(copy_of: FolderOf) -> None:
     where = copy_of("vit")
     change_config(where, image_size=10, patch_size=[5, 2])
     assert folder.entry(where, "vit").grid == (2, 5)
@@ -201,7 +201,7 @@ def test_suggested_conversion_of_a_pickle_works(family: str, folder_of: FolderOf
 
 
 def assert_same_model(folder: Path, other: Path) -> None:
-    """Check that both give the same weights for an image or text, and the same predictions."""
+    """Check that two folders give the same weights for an image or text, and the same predictions."""
     if (folder / "preprocessor_config.json").exists():
         one, two = (attnviz.look(Image.linear_gradient("L"), each) for each in (folder, other))
     else:

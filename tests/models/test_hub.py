@@ -167,7 +167,7 @@ def test_sharded_weights(fake_hub: FakeHub) -> None:
     assert isinstance(after.origin, Downloaded)
     (after.origin.folder / shards[0]).unlink()
     hub.fetch_listing.cache_clear()
-    assert isinstance(resolve.entry(ID).origin, Hub), "a shard is missing again"
+    assert isinstance(resolve.entry(ID).origin, Hub), "one shard is missing"
 
 
 def test_tokenizer_is_checked_before_the_weights_are_downloaded(fake_hub: FakeHub) -> None:
@@ -178,7 +178,7 @@ def test_tokenizer_is_checked_before_the_weights_are_downloaded(fake_hub: FakeHu
     assert not list(Path(constants.HF_HUB_CACHE).rglob("*.safetensors"))
 
 
-def test_error_of_a_private_model_equals_that_of_a_missing_one(fake_hub: FakeHub) -> None:
+def test_private_and_missing_models_have_the_same_error(fake_hub: FakeHub) -> None:
     fake_hub.private.add(ID)
     message = assert_refused(UnknownModel, "or it is private")
     assert message.replace(ID, "some-one/none") == assert_refused(UnknownModel, name="some-one/none")
@@ -213,7 +213,7 @@ def test_unreachable_hub_is_reported(fake_hub: FakeHub, monkeypatch: pytest.Monk
 
 
 def test_problems_are_found_before_the_download(fake_hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The problems are missing files, files that are too large, and a missing config."""
+    """The problems are a too large model, a missing tokenizer, and a too large or missing config."""
     where = served_folder(fake_hub)
     with monkeypatch.context() as patch:
         patch.setenv(limits.SETTING, "0.00001")

@@ -16,7 +16,7 @@ from attnviz.models.tokenizer import TextTokenizer, grid_of, in_folder, patch_to
 from attnviz.readable import MAX_LONG_CHARACTERS
 from attnviz.trace import Token
 from tests.capture.sentences import sentence
-from tests.models.tokenizers_of import TokenizerKind, saved
+from tests.models.small_tokenizers import TokenizerKind, saved
 
 ENTRY = catalogue.entry("minilm")
 Tokenizers = dict[TokenizerKind, TextTokenizer]
@@ -42,7 +42,7 @@ def spans(text: str) -> list[tuple[str, str]]:
         ("<b>dog", [("<", "<"), ("b", "b"), (">", ">"), ("dog", "dog")]),
     ],
 )
-def test_spans_cover_the_right_characters(text: str, expected: list[tuple[str, str]]) -> None:
+def test_spans_cover_the_correct_characters(text: str, expected: list[tuple[str, str]]) -> None:
     assert spans(text) == expected
 
 
@@ -114,7 +114,7 @@ def test_patch_tokens_are_named_by_row_and_column() -> None:
 
 @pytest.mark.parametrize("second", [None, "naïve café — 100 %", "[SEP] [MASK]"])
 @pytest.mark.parametrize("text", ["The dog's tiredness", "日本 👍🏽", "[MASK] x"])
-def test_tokens_equal_those_of_transformers(text: str, second: str | None) -> None:
+def test_tokens_equal_transformers(text: str, second: str | None) -> None:
     theirs = AutoTokenizer.from_pretrained(catalogue.MINILM.folder, local_files_only=True)(
         text, second, return_offsets_mapping=True, return_token_type_ids=True
     )
@@ -156,7 +156,7 @@ def test_type_ids_differ_only_if_the_model_has_two_types(
         ("bytes trimmed", "The dog.", [("The", "The", 0), ("Ġdog", "dog", 1), (".", ".", 2)]),
         ("fallback", "The dog.", [("▁The", "The", 0), ("▁dog", "dog", 1), (".", ".", 2)]),
         ("unigram", "a dog.", [("▁", "", 0), ("a", "a", 0), ("▁dog", "dog", 1), (".", ".", 2)]),
-        # A space that is a token has its span.
+        # A space that is a separate token has a span.
         ("bytes", "é  x", [("Ã©", "é", 0), ("Ġ", " ", 1), ("Ġ", " ", 2), ("x", "x", 3)]),
         ("fallback", "dog\n dog", [("▁dog", "dog", 0), ("<0x0A>", "\n", 1), ("▁dog", "dog", 2)]),
         # Every byte of a character has the span of the character.
@@ -195,7 +195,7 @@ def test_properties_of_every_kind(kind: TokenizerKind, text: str, tokenizers: To
     assert tokens[0].word == 0
     covered = {place for token in tokens for place in range(token.start, token.end)}
     assert covered <= set(range(len(text)))
-    if kind.startswith("bytes"):  # byte-level tokenizers lose nothing
+    if kind.startswith("bytes"):  # byte-level tokenizers keep every character
         assert {place for place, letter in enumerate(text) if not letter.isspace()} <= covered
 
 

@@ -15,7 +15,7 @@ from attnviz.models import catalogue, folder, tokenizer_client
 from attnviz.models.tokenizer import TextTokenizer, guarded_in_folder, in_folder, tokenizer_of
 from attnviz.models.tokenizer_client import Client, RemoteTokenizer
 from tests.capture.tiny import FolderOf
-from tests.models.tokenizers_of import TokenizerKind, saved
+from tests.models.small_tokenizers import TokenizerKind, saved
 
 TEXTS = ("The dog did not cross.", " café\u0301 😀 ﷺ", "<mask> </s> [MASK]", "日本 dog\n\tשלום")
 X10_000 = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 10_000}

@@ -78,7 +78,7 @@ def test_file_with_too_many_tensors_is_refused(file: Path, monkeypatch: pytest.M
 def test_changed_header_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """The result is a number or our own error."""
+    """The result is a count or a ModelFilesDamaged error."""
     file = tmp_path_factory.getbasetemp() / "changed.safetensors"
     save_file(SAVED, file)
     saved = file.read_bytes()

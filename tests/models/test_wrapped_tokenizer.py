@@ -1,4 +1,4 @@
-"""Tokenizers of transformers, including those in pure Python and those for a target language."""
+"""Tokenizers of transformers, including pure-Python tokenizers and tokenizers with a target language."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ import attnviz
 from attnviz.errors import ModelNotSupported
 from attnviz.models import tokenizer
 from tests.capture.tiny import untrained
-from tests.models.tokenizers_of import saved_marian
+from tests.models.small_tokenizers import saved_marian
 
 SIZES = {
     "hidden_size": 32,
@@ -107,7 +107,7 @@ def test_text_tokens_and_folder_with_a_python_tokenizer(tmp_path: Path) -> None:
 
 
 def translators(folder: Path, target: str | None) -> dict[str, Any]:
-    """Return tokenizers of translators; `target`: set the target language, otherwise keep the default."""
+    """Return tokenizers of translation models, for the target language French unless `target` is None."""
     special = ["<s>", "<pad>", "</s>", "<unk>"]
     pieces = json.loads((saved_marian(folder) / "vocab.json").read_text())
     numbers = {piece: number for number, piece in enumerate(dict.fromkeys([*special, *pieces]))}
@@ -148,7 +148,7 @@ def test_target_is_tokenized_in_the_target_language(name: str, saved: bool, tmp_
         pad_token_id=1,
     )
     labels = own_tokenizer(text_target="Mon chien").input_ids
-    # The decoder input starts with the language code (the last label) in mBART, and with </s> in the others.
+    # The decoder input starts with the language code (the last label) in mBART, else with </s>.
     target_ids = [labels[-1], *labels[:-1]] if name == "mBART" else [2, *labels[:-1]]
     french = own_tokenizer.convert_tokens_to_ids({"NLLB": "fra_Latn", "M2M100": "__fr__"}.get(name, "fr_XX"))
     assert french == target_ids[0 if name == "mBART" else 1] or name == "Marian"

@@ -12,7 +12,7 @@ const { folder, texts, floats, only_tokens: onlyTokens, weights, chosen, mask } 
 const bytes = (name) => new Uint8Array(readFileSync(name)).buffer;
 const vocabulary = readFileSync(`${folder}/vocab.txt`, "utf8").trimEnd().split("\n");
 
-/** Replace the model's quantized weights with the exact ones, read from a file. */
+/** Replace the model's quantized weights with the exact weights from a file. */
 function loadExactWeights(model) {
   const numbers = new Float32Array(bytes(floats));
   let at = 0;
@@ -41,6 +41,6 @@ if (onlyTokens) {
   const traces = runs.map((run) => tracesOf([run], sizes));
   console.log(JSON.stringify({
     traces: traces.map(({ traces: [each], numbers }) => ({ ...each.kinds[0], left: [...numbers.subarray(each.kinds[0].token_views.hidden.left)] })),
-    why: chosen && weightSteps(runs[0], { ...sizes, ...chosen }),
+    steps: chosen && weightSteps(runs[0], { ...sizes, ...chosen }),
   }));
 }

@@ -60,16 +60,16 @@ def run_model(folder: Path, tmp_path: Path) -> RunModel:
     """Return a function that runs the model in Node.js."""
 
     def run(texts: Sequence[str], **options: object) -> Any:
-        question = tmp_path / "question.json"
+        input_file = tmp_path / "input.json"
         request = {"folder": str(folder), "texts": texts, "weights": str(tmp_path / "weights"), **options}
-        question.write_text(json.dumps(request))
-        command = [shutil.which("node") or "node", str(NODE), str(question)]
+        input_file.write_text(json.dumps(request))
+        command = [shutil.which("node") or "node", str(NODE), str(input_file)]
         return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
 
     return run
 
 
-def test_the_tokens_equal_those_of_python(run_model: RunModel) -> None:
+def test_the_tokens_equal_the_python_tokens(run_model: RunModel) -> None:
     draw = random.Random(42)  # noqa: S311 - not security-relevant
     words = [word for sentence in SENTENCES for word in sentence.split()]
     texts = [*UNUSUAL_TEXTS, *SENTENCES]
@@ -104,7 +104,7 @@ def test_weights_equal_pytorch(
     assert 0 < np.abs(found - expected).max() <= limit
 
 
-def test_the_weights_with_a_mask_equal_those_of_pytorch(run_model: RunModel, tmp_path: Path) -> None:
+def test_the_weights_with_a_mask_equal_pytorch(run_model: RunModel, tmp_path: Path) -> None:
     ids = [token.id for token in tokenizer_of(MODEL).tokens(SENTENCES[0])]
     steps = Bert.from_folder(MINILM.folder)(torch.tensor(ids), causal_mask(len(ids)))
     expected = torch.stack([layer.attention.attention.weights for layer in steps.layers]).detach().numpy()
@@ -112,15 +112,15 @@ def test_the_weights_with_a_mask_equal_those_of_pytorch(run_model: RunModel, tmp
     np.testing.assert_allclose(np.fromfile(tmp_path / "weights", "<f4"), expected.ravel(), atol=5e-4)
 
 
-def test_the_labels_of_tokens_and_heads_equal_those_of_a_report(run_model: RunModel) -> None:
+def test_the_labels_of_tokens_and_heads_equal_a_report(run_model: RunModel) -> None:
     texts = [TIRED, "She put the keys on the café’s table, zzyzx 😀!"]
     model = loading.load(MODEL.name)
     traces = [model.trace(text) for text in texts]
-    for reading, expected in zip(run_model(texts)["traces"], contents(traces).traces, strict=True):
+    for trace_data, expected in zip(run_model(texts)["traces"], contents(traces).traces, strict=True):
         kind = expected["kinds"][0]
-        assert (reading["layers"], reading["heads"]) == (kind["layers"], kind["heads"])
+        assert (trace_data["layers"], trace_data["heads"]) == (kind["layers"], kind["heads"])
         for name, token_view in kind["token_views"].items():
-            found = reading["token_views"][name]
+            found = trace_data["token_views"][name]
             assert [found[part] for part in _SAME] == [token_view[part] for part in _SAME]
             # A percentage halfway between two whole numbers can be rounded either way.
             facts = [fact.replace("\N{NO-BREAK SPACE}", " ") for fact in found["facts"]]
@@ -128,11 +128,11 @@ def test_the_labels_of_tokens_and_heads_equal_those_of_a_report(run_model: RunMo
             assert len(differ) <= 2, differ
 
 
-def test_the_steps_of_a_weight_equal_those_on_explore(run_model: RunModel) -> None:
+def test_the_steps_of_a_weight_equal_explore(run_model: RunModel) -> None:
     trace = loading.load(MODEL.name).trace(TIRED)
     [shown] = queries_and_keys(trace, "encoder", hide_special=True)
     expected = weight_arithmetic(trace.block("encoder", 3), head=1, query=8, key=1, queries=shown)
-    found = run_model([TIRED], chosen={"layer": 4, "head": 2, "query": 9, "key": 2, "hide": True})["why"]
+    found = run_model([TIRED], chosen={"layer": 4, "head": 2, "query": 9, "key": 2, "hide": True})["steps"]
     assert found["names"][:3] == ["[CLS] (hidden)", "the", "dog"]
     for name in (
         "query_vector",

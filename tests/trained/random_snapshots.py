@@ -1,4 +1,4 @@
-"""Made-up snapshots of a training run, with random numbers that are all different."""
+"""Artificial snapshots of a training run, with distinct random numbers."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Live training: its snapshots, and its end when its input is closed."""
+"""Live training returns snapshots, and its process ends when its input is closed."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ live.main("guided", 7, 60)
 
 
 @pytest.mark.parametrize("steps", [1, 60, 1234])
-def test_moments_include_the_first_and_last_step(steps: int) -> None:
+def test_snapshot_steps_include_the_first_and_last_step(steps: int) -> None:
     found = live.snapshot_steps(steps)
     assert (found[0], found[-1]) == (0, steps)
     assert list(found) == sorted(set(found))

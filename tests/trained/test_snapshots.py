@@ -1,4 +1,4 @@
-"""Snapshots of a training run: parsing, saving and loading, and the stored snapshots."""
+"""Snapshots of a training run: parsing, saving, and the stored snapshots."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -49,9 +49,9 @@ def test_snapshots_are_saved_reproducibly_and_read_back(
         snapshots.write(about, written, file)
     assert files[0].read_bytes() == files[1].read_bytes()
     monkeypatch.setattr(snapshots, "file_of", lambda _: files[0])
-    read = stored.__wrapped__("guided")
-    assert (read.about, read.steps) == (about, (0, 25, 300))
-    for found, expected in zip(read.snapshots, written, strict=True):
+    loaded = stored.__wrapped__("guided")
+    assert (loaded.about, loaded.steps) == (about, (0, 25, 300))
+    for found, expected in zip(loaded.snapshots, written, strict=True):
         np.testing.assert_equal(asdict(found), asdict(expected))
 
 

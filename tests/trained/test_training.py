@@ -10,7 +10,7 @@ from attnviz.trained.training import train, train_and_evaluate
 
 
 def losses(model: nn.Linear) -> Iterator[Tensor]:
-    """Yield the loss ½ w², whose gradient is w, endlessly."""
+    """Yield the loss ½ w² without end; its gradient is w."""
     while True:
         assert model.training
         yield (model.weight**2).sum() / 2

@@ -1,4 +1,4 @@
-"""The stored figures, and the training programs with a few steps."""
+"""The stored figures, and training programs that run a few steps."""
 
 import json
 from dataclasses import asdict, replace

@@ -51,14 +51,14 @@ def test_a_lengthened_sentence_keeps_its_referent(seed: int, count: int) -> None
     assert long.source[it.source] == "it"
     assert long.target[it.target] == {"m": "il", "f": "elle"}[NOUN[long.source[it.referent]].gender]
     assert (it.referent, it.other) == (before.referent, before.other)
-    # The insertion is contiguous; without it, the sentence is the original one.
+    # The insertion is contiguous; without it, the sentence is the original sentence.
     assert (*long.source[: before.source - 1], *long.source[it.source - 1 :]) == short.source
     inserted = long.source[before.source - 1 : it.source - 1]
     assert any(
         (*long.target[:at], *long.target[at + it.target - before.target :]) == short.target
         for at in range(before.target)
     )
-    # The inserted nouns are people, which are never "it", and each occurs once.
+    # The inserted nouns are people, so "it" never refers to them; each occurs once.
     people = [word for word in inserted if word in NOUN]
     assert all(NOUN[word].kind == "person" for word in people)
     assert len(set(people)) == len(people) == count

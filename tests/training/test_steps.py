@@ -10,7 +10,7 @@ from training.steps import SENTENCES, metadata, storyteller_steps, translator_st
 
 
 @pytest.mark.parametrize("variant", STORED)
-def test_the_stored_steps_and_settings_equal_those_of_the_program(variant: str) -> None:
+def test_the_stored_steps_and_settings_equal_the_program(variant: str) -> None:
     found = stored(variant)
     chosen = storyteller_steps if variant in SIZES else translator_steps
     assert found.steps == chosen(found.steps[-1])

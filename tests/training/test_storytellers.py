@@ -1,4 +1,4 @@
-"""The stored results of the storytellers are those of the shipped weights, on stories that were held out."""
+"""The stored results of the storytellers are measured with the shipped weights on held-out stories."""
 
 import numpy as np
 import pytest
@@ -13,11 +13,11 @@ from training.storytellers import ITEMS, measure, placement_questions
 
 @pytest.mark.parametrize("name", TESTED_SIZES)
 def test_the_stored_figures_belong_to_the_weights(name: str) -> None:
-    written, *others = (run for run in stored() if run.variant == name)
-    assert [run.seed for run in (written, *others)] == [0, 1, 2]
+    shipped, *others = (run for run in stored() if run.variant == name)
+    assert [run.seed for run in (shipped, *others)] == [0, 1, 2]
     found = measure(Storyteller.load(SIZES[name].file))
-    np.testing.assert_allclose(written.prefix_matching, found.prefix_matching, atol=2e-4)
-    assert written._replace(prefix_matching=[]) == found._replace(prefix_matching=[])
+    np.testing.assert_allclose(shipped.prefix_matching, found.prefix_matching, atol=2e-4)
+    assert shipped._replace(prefix_matching=[]) == found._replace(prefix_matching=[])
 
 
 def test_the_placement_in_each_question_is_stated_and_held_out() -> None:

@@ -1,4 +1,4 @@
-"""The measures of a translator, on known examples and on the shipped translators."""
+"""The measures of a translator, for known examples and for the shipped translators."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the transformer: a fixed seed, and turning off the shape checks."""
+"""Fixtures for the tests of the transformer: a fixed seed, and disabled shape checks."""
 
 import pytest
 import torch

@@ -14,12 +14,12 @@ def test_eight_heads_have_the_published_slopes() -> None:
 
 
 @pytest.mark.parametrize("heads", [1, 2, 3, 5, 8, 11, 12, 16, 40, 71, 112])
-def test_slopes_equal_those_of_bloom(heads: int) -> None:
+def test_slopes_equal_bloom(heads: int) -> None:
     theirs = build_alibi_tensor(torch.ones(1, 2, dtype=torch.long), heads, torch.float32)
     torch.testing.assert_close(alibi_slopes(heads), theirs[:, 0, 1] - theirs[:, 0, 0])
 
 
-def test_weights_equal_those_with_the_bias_of_bloom() -> None:
+def test_weights_equal_bloom() -> None:
     # BLOOM adds m · key, ALiBi −m · (query − key): within a row the two differ by a constant.
     heads, tokens, d_head = 3, 11, 5
     query, key = torch.randn(2, heads, tokens, d_head)

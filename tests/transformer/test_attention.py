@@ -1,4 +1,4 @@
-"""Scaled dot-product attention, compared with known examples, PyTorch, and general properties."""
+"""Scaled dot-product attention, checked against worked examples, PyTorch, and general properties."""
 
 from math import log
 
@@ -34,7 +34,7 @@ def test_a_known_example() -> None:
     assert close(steps.output, [[3, 2], [0.5, 7]])
 
 
-def test_masked_weights_are_0_and_the_others_sum_to_1() -> None:
+def test_masked_weights_are_0_and_other_weights_sum_to_1() -> None:
     steps = scaled_dot_product_attention(QUERY, KEY, VALUE, torch.tensor([[True, False], [True, True]]))
     assert close(steps.scores, [[log(3), 0], [0, log(7)]])
     assert close(steps.masked, [[log(3), float("-inf")], [0, log(7)]])
@@ -51,7 +51,7 @@ def test_the_scale_can_be_changed() -> None:
 def random_attention(
     seed: int, heads: int = 2, queries: int = 3, keys: int = 5, size: float = 1.0
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return a query, key and value with d_head 7 and d_value 11, and a mask with a key in each row."""
+    """Return a query, key and value with d_head 7 and d_value 11, and a mask; no row is masked completely."""
     generator = torch.Generator().manual_seed(seed)
     query = torch.randn(heads, queries, 7, generator=generator) * size
     key = torch.randn(heads, keys, 7, generator=generator)

@@ -1,4 +1,4 @@
-"""The decoder-only model: its layers equal PyTorch's, and no token attends to later ones."""
+"""The decoder-only model: its layers equal PyTorch's, and no token attends to later tokens."""
 
 import pytest
 import torch

@@ -64,11 +64,11 @@ def test_probabilities_are_the_softmax_of_the_logits(steps: EncoderDecoderSteps)
     torch.testing.assert_close(steps.probabilities, expected)
 
 
-def test_the_defaults_are_those_of_the_base_model_in_the_paper() -> None:
+def test_the_defaults_equal_the_base_model_of_the_paper() -> None:
     with torch.device("meta"):
         ours = EncoderDecoder(101, 103)
         theirs = nn.Transformer(512, 8, 6, 6, 2048, batch_first=True)
-    # PyTorch adds a norm (512 gains, 512 biases) after each of the two stacks; the paper has none there.
+    # PyTorch adds a norm (512 gains, 512 biases) after each of the two stacks; the paper does not.
     layers = sum(p.numel() for p in theirs.parameters()) - 2 * (512 + 512)
     embeddings = (101 + 103) * 512
     assert sum(p.numel() for p in ours.parameters()) == layers + embeddings

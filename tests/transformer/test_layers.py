@@ -1,4 +1,4 @@
-"""The layers of encoder and decoder, compared with PyTorch's."""
+"""The layers of the encoder and the decoder, compared with PyTorch's layers."""
 
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ TheirLayer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
 
 
 def random_weights(theirs: TheirLayer) -> None:
-    """Set random weights far from 0, and use training mode, in which PyTorch computes as in the paper."""
+    """Set random parameters, and training mode, in which PyTorch computes as in the paper."""
     for parameter in theirs.train().parameters():
         nn.init.normal_(parameter, std=0.3)
 

@@ -12,7 +12,7 @@ from attnviz.transformer.positions import LearnedPositions, sinusoidal
 
 
 def formula(position: int, dimension: int, d_model: int) -> float:
-    """Compute the formula of the paper in Python floats."""
+    """Compute the formula of the paper with Python floats."""
     pair = dimension // 2
     angle = position / 10000 ** (2 * pair / d_model)
     return sin(angle) if dimension % 2 == 0 else cos(angle)
@@ -27,7 +27,7 @@ def test_equals_the_formula(d_model: int) -> None:
 @given(position=st.integers(0, 400), offset=st.integers(0, 100))
 def test_an_offset_is_the_same_rotation_at_every_position(position: int, offset: int) -> None:
     # sin(a + b) = cos b · sin a + sin b · cos a  and  cos(a + b) = cos b · cos a − sin b · sin a:
-    # each pair (sin, cos) is rotated by offset / 10000^(2i / d_model), whatever the position.
+    # each pair (sin, cos) is rotated by offset / 10000^(2i / d_model), at every position.
     encoding = sinusoidal(501, 14)
     for pair in range(7):
         angle = offset / 10000 ** (2 * pair / 14)

@@ -25,4 +25,4 @@ test("shares, scores and changes have their own units", () => {
   assert.deepEqual(units.map((unit) => formatBrief(0.664, unit)), ["66\u00a0%", "0.66", "+66 points"]);
 });
 
-test("the strongest value is the one furthest from 0", () => assert.equal(strongest([1, -3, 2]), 1));
+test("the strongest value has the largest absolute value", () => assert.equal(strongest([1, -3, 2]), 1));

@@ -18,7 +18,7 @@ test("style sheets and pictures have the same colours for query, key, value and 
   assert.deepEqual([theme([255, 255, 255]).role("key"), theme([14, 17, 23]).role("key")], ROLES.key);
 });
 
-test("a heatmap has the colours of the other pictures, in ten equal steps", () => {
+test("a heatmap has the same colours as other pictures, in ten equal steps", () => {
   const sheet = readFileSync(fileURLToPath(new URL("../../.streamlit/config.toml", import.meta.url)), "utf8");
   const listed = [...sheet.matchAll(/chartSequentialColors = \[\s*(.*),\s*\]/g)].map((match) => match[1]);
   const steps = [[255, 255, 255], [15, 16, 22]].map((background) => {

@@ -1,4 +1,4 @@
-/* Codes of rooms, and comparison of links. */
+/* Room codes, and comparison of links. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ test("codes can be typed in lower case and with spaces", () => {
   assert.equal(codeOf(" abc-2 De"), "ABC2DE");
 });
 
-test("links with the same parameters in another order are equal", () => {
+test("links with the same parameters in a different order are equal", () => {
   assert.equal(sortedQuery("b=2+x&a=1&b=1"), sortedQuery("a=1&b=2%20x&b=1"));
   assert.notEqual(sortedQuery("a=1"), sortedQuery("a=1&b="));
 });

@@ -5,7 +5,7 @@ import { performance } from "node:perf_hooks";
 import { test } from "node:test";
 import { Choice, pendingChoices } from "../../attnviz/widgets/selection.js";
 
-test("the confirmation of an earlier choice does not undo a later one", () => {
+test("the confirmation of an earlier choice does not undo a later choice", () => {
   const choice = new Choice();
   choice.receive({ head: 1 });
   choice.choose({ head: 2 });

@@ -1,4 +1,4 @@
-/* Thumbnails of large pictures; a browser test compares them with Python's. */
+/* Thumbnails of large pictures; a browser test compares them with Python's thumbnails. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/* Parts of a long text: zooming keeps its point in place, and every part is inside the text. */
+/* Parts of a long text: zooming keeps the given point in place, and every part is inside the text. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ test("a part lies inside its text", () => {
   assert.deepEqual(clampPlace({ row: 5, column: 5, span: 1 }, [1000, 1000]), { row: 5, column: 5, span: 16 });
 });
 
-test("zooming keeps its point in place", () => {
+test("zooming keeps the given point in place", () => {
   const point = { down: 0.25, across: 0.75 };
   const near = zoomed({ row: 100, column: 200, span: 400 }, 0.5, point);
   assert.deepEqual(near, { row: 150, column: 350, span: 200 });

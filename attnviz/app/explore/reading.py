@@ -76,7 +76,7 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSel
 
 
 def sentence_labels(text: str, other: str) -> tuple[str, str]:
-    """Return labels of two sentences: their only differing words, else "first" and "second"."""
+    """Return labels of two sentences: the only two words that differ, else "first" and "second"."""
     words, other_words = ([word.strip(".,;:!?") for word in part.split()] for part in (text, other))
     pairs = [(a, b) for a, b in zip(words, other_words, strict=False) if a != b]
     if len(words) == len(other_words) and len(pairs) == 1:

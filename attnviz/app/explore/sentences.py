@@ -38,7 +38,7 @@ _PREVIOUS_TEXT = "previous first text"
 _PLACEHOLDERS = {
     COMPARE: ONE_CHANGED,
     TOGETHER: "a second sentence; the model reads both together",
-    DECODER: "if empty, the model writes it",
+    DECODER: "if empty, the model generates the text",
 }
 
 

@@ -105,7 +105,7 @@ def hidden_names(view: View) -> str:
 
 @cached()
 def comparison(view: View) -> Change:
-    """Return the second input's numbers minus the first's, word by word; all 0 without a second input.
+    """Return the second input's numbers minus the first input's, by word; all 0 without a second input.
 
     Raises:
         AttnvizError: the two texts share too few words, or are too long together.
@@ -120,7 +120,7 @@ def comparison(view: View) -> Change:
 
 
 def index_in(view: View, given: ModelInput, at: int, side: Literal["query", "key"]) -> int | None:
-    """Return the index of a token of `groups` in this input; None if it has no such token."""
+    """Return the index of a token of `groups` in this input; None if the input has no such token."""
     if view.changed is None:
         return at
     grid = comparison(view)
@@ -147,7 +147,7 @@ def atlas_thumbnails(view: View) -> Levels:
 def allowed(view: View) -> Mask:
     """Return the mask, True where attention is allowed: [layer, shown query, shown key].
 
-    In a comparison, True where both inputs allow it; False where one has no such token.
+    In a comparison, True where both inputs allow it; False where an input lacks the token.
     """
 
     def of(given: ModelInput) -> Mask:

@@ -31,7 +31,7 @@ class HeldOut:
         seed: Random seed.
         shipped: True if these are the bundled weights.
         head: Encoder head that attends from "it" to its referent most often, such as "2-1".
-        pronoun: Fraction of sentences in which the correct pronoun, *il* or *elle*, is the more probable.
+        pronoun: Fraction of sentences in which the correct one of *il* and *elle* has the higher probability.
         exact: Fraction of fully correct translations, by the word combination that is new to the model.
         subject, object: Fraction in which `head` attends to the referent, if it is the subject or the object.
         ablated, ablated_rest: Fraction with a correct pronoun, and with all other words correct, if the

@@ -25,7 +25,7 @@ def listed(entry: Entry) -> str:
     parts = {
         "Family": f"{markdown.code(entry.family)}, {_parts(entry)}",
         "Shape": shape(entry),
-        "Size": f"{_size(entry) or 'not counted'}; the maximum here is {in_bytes(limits.max_bytes())}",
+        "Size": f"{_size(entry) or 'not counted'}; the maximum is {in_bytes(limits.max_bytes())}",
         "Reads": _reads(entry),
         "What it does": can,
         "Files": _origin(entry),

@@ -58,7 +58,7 @@ def explore_with(entry: Entry) -> None:
     page = "explore" if entry.is_text_model else "images"
     st.page_link(
         f"pages/{page}.py",
-        label="Explore with it",
+        label="Explore with this model",
         icon=":material/arrow_forward:",
         icon_position="right",
         query_params={MODEL.name: entry.name},

@@ -1,7 +1,6 @@
 """Patches of Streamlit against security holes and crashes that no setting prevents.
 
-For each, `tests/app/server/test_patches.py` shows the fault of unpatched Streamlit; if that test fails,
-remove the patch.
+`tests/app/server/test_patches.py` shows each fault of unpatched Streamlit; if a test fails, remove its patch.
 """
 
 from streamlit import net_util

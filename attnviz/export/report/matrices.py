@@ -201,7 +201,7 @@ def _explanation(tokens: Sequence[DisplayTokens]) -> str:
 
 
 def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -> Matrices:
-    """Return the shown weights of one trace minus those of another."""
+    """Return the difference of the shown weights of two traces."""
     of = (
         _without_special
         if hide_special

@@ -104,7 +104,7 @@ def is_held_out(split: str, pair: tuple[str, str]) -> bool:
 
 
 def pair(rng: Random, split: str, *, held_out: bool) -> tuple[str, str]:
-    """Return a random pair of different words that is held out, or one that is not."""
+    """Return a random pair of different words; `held_out`: whether the pair is held out."""
     first, second = {
         "names": ((*WOMEN, *MEN), (*WOMEN, *MEN)),
         "nouns": (NOUNS, NOUNS),
@@ -213,13 +213,13 @@ def place_nouns(rng: Random, count: int, *, held_out: bool) -> list[tuple[str, s
 
 
 def placement_sentences(rng: Random, people: Sequence[str], facts: Sequence[tuple[str, str]]) -> Words:
-    """Return a sentence for each noun, in which somebody puts it in its container."""
+    """Return one sentence for each noun, in which a person puts the noun in its container."""
     sentences = (f"{rng.choice(people)} put the {noun} in the {container} ." for noun, container in facts)
     return " ".join(sentences).split()
 
 
 def question_about(noun: str) -> Words:
-    """Return a question about the place of a noun, and its answer up to the container."""
+    """Return a question about the place of a noun, and the answer without the container."""
     return f"where was the {noun} ? the {noun} was in the".split()
 
 

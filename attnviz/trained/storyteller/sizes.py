@@ -47,7 +47,7 @@ SIZES: Mapping[str, Size] = {
         ),
         Size(
             name="storyteller-4-layers",
-            title="Storyteller of 4 layers, with feed-forward networks",
+            title="Storyteller with 4 layers and feed-forward networks",
             description="A larger language model trained on the same stories: four layers with attention and "
             "feed-forward networks.",
             layers=4,

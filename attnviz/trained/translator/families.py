@@ -58,7 +58,7 @@ SEMANTIC_FAMILIES = tuple(family.name for family in FAMILIES[:3])
 
 @cache
 def genders(subject: str, object_: str) -> tuple[Genders, ...]:
-    """Return the possible genders of two nouns: different for two people; None (any) for other nouns."""
+    """Return the possible genders of two nouns: different for two people; None for nouns of other kinds."""
     if subject in PEOPLE and object_ in PEOPLE:
         return ("m", "f"), ("f", "m")
     if subject in PEOPLE:

@@ -165,7 +165,7 @@ class _Plan:
         return frozenset(word for each in reasons if each for word in (*each.of_subject, *each.of_object))
 
     def reasons(self, denied: bool) -> tuple[Predicate, ...]:
-        """Return predicates that, negated if `denied`, can be the reason, but not describe the other noun."""
+        """Return predicates that, negated if `denied`, are reasons, but do not describe the other noun."""
         other = self.kinds[1 - self.role]
         other_kinds = (other, "landmark") if self.has_landmark else (other,)
         return reasons(self.verb, self.negated != denied, self.role, self.kinds[self.role], other_kinds)

@@ -45,7 +45,7 @@ class Adjective:
         before: True if it precedes its noun in French.
         before_vowel: Masculine form before a vowel ("vieil"), if different.
         absolute: True if it cannot follow "too" or "very" ("open").
-        colour: True for a colour, which is only used before a noun ("the white dog").
+        colour: True for a colour. Colours are only used before a noun ("the white dog").
     """
 
     english: str
@@ -78,7 +78,7 @@ Predicate = Adjective | Wish
 
 @dataclass(frozen=True, eq=False)
 class Reasons:
-    """Predicates that can be the reason for an action: those of the subject and those of the object."""
+    """Predicates of the subject and of the object that can be the reason for an action."""
 
     of_subject: tuple[str, ...]
     of_object: tuple[str, ...]

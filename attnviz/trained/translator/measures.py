@@ -37,7 +37,7 @@ def exact_match(translator: Translator, pairs: Sequence[Pair]) -> float:
 
 
 def chooses_il(translator: Translator, pairs: Sequence[Pair], edits: Sequence[Edit] = ()) -> list[bool]:
-    """Return whether "il" is more likely than "elle" in each sentence, given the reference before it.
+    """Return whether "il" is more likely than "elle" in each sentence, given the reference's earlier words.
 
     Args:
         pairs: Sentences with a pronoun.

@@ -29,7 +29,7 @@ def objects(subject: str, verb: str) -> tuple[str, ...]:
 
 @cache
 def predicates(subject: str, verb: str, object_: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the adjectives that make "it" refer to the subject, and those that refer to the object."""
+    """Return the adjectives that make "it" refer to the subject, and the adjectives for the object."""
     kinds = NOUN[subject].kind, NOUN[object_].kind
     for_subject, for_object = (
         reasons(VERB[verb], True, role, kinds[role], (kinds[1 - role],)) for role in (SUBJECT, OBJECT)

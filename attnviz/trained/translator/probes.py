@@ -61,4 +61,4 @@ def _probe(source: str, target: str) -> Probe:
 
 _LINES = _PROBES.strip().splitlines()
 PROBES = tuple(map(_probe, _LINES[::2], _LINES[1::2]))
-"""Three minimal pairs, a sentence about a chase, and one with "it" before its referent."""
+"""Three minimal pairs, a sentence about a chase, and a sentence with "it" before its referent."""

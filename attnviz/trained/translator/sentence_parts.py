@@ -108,7 +108,7 @@ def reason(
 
     Args:
         denied: Negate the statement.
-        hinders: True if these adjectives or wishes prevent an action when not negated.
+        hinders: Whether the options, without negation, prevent the action.
     """
     return _state(writer, writer.choose_word(options, _english_form), tense, denied, hinders)
 

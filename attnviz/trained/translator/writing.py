@@ -47,7 +47,7 @@ class Writer(ABC):
 
 
 def perhaps(writer: Writer, share: float) -> bool:
-    """Choose between True, with this probability, and False."""
+    """Choose True, with this probability, or False."""
     return writer.choose((True, False), (share, 1 - share))
 
 
@@ -84,7 +84,7 @@ class Derivation(Writer):
         self._made = 0
 
     def choose(self, options: Sequence[Option], shares: Sequence[float] | None = None) -> Option:  # noqa: ARG002
-        """Return the option of the given choice; after the given choices, the first option.
+        """Return the given option; after the last given choice, return the first option.
 
         Raises:
             OtherWords: there are no options.

@@ -26,7 +26,7 @@ def running(folder: Path | None = None) -> Iterator[str]:
     """Start a new Redis server and yield its URL; stop it after the block.
 
     Args:
-        folder: the folder for its data and socket; None for a temporary one, without stored data.
+        folder: the folder for its data and socket; None for a temporary folder, without stored data.
 
     Raises:
         RuntimeError: Redis is not installed, or did not start.

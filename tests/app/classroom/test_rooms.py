@@ -29,22 +29,22 @@ POINT = {"words": "it", "picture": "slide-head", "place": "0.2.11"}
 VIEW = {"path": "masks", "query": "layer=4&text=The+dog", "reveal": ["masks"]}
 
 
-def opened() -> Room:
+def open_room() -> Room:
     return rooms.new_room(NOW)[0]
 
 
-def joined(room: Room, token: str) -> str:
+def join_room(room: Room, token: str) -> str:
     voter = room.voter(token)
     room.join(voter, NOW)
     return voter
 
 
 class Lesson(RuleBasedStateMachine):
-    """Random actions in a room, with the expected votes of present students (`votes`) and absent ones."""
+    """Random actions in a room, with the expected votes of present (`votes`) and `absent` students."""
 
     @initialize()
     def open(self) -> None:
-        self.room = opened()
+        self.room = open_room()
         self.votes: dict[str, int] = {}
         self.absent: dict[str, int] = {}
         self.before: list[int] | None = None
@@ -56,7 +56,7 @@ class Lesson(RuleBasedStateMachine):
 
     @rule(token=st.sampled_from(TOKENS))
     def join(self, token: str) -> None:
-        voter = joined(self.room, token)
+        voter = join_room(self.room, token)
         if voter not in self.joined:
             self.joined.append(voter)
         if voter in self.absent:
@@ -145,8 +145,8 @@ TestLesson.settings = settings(max_examples=40, stateful_step_count=25)
 
 
 def test_students_who_left_or_timed_out_are_not_counted() -> None:
-    room = opened()
-    remaining, leaving, _ = (joined(room, token) for token in TOKENS[:3])
+    room = open_room()
+    remaining, leaving, _ = (join_room(room, token) for token in TOKENS[:3])
     room.answer(remaining, {"do": "follow", "on": False})
     room.update_presence({remaining}, {leaving}, NOW + AWAY_SECONDS / 2)
     assert len(room.people) == 2
@@ -155,26 +155,26 @@ def test_students_who_left_or_timed_out_are_not_counted() -> None:
 
 
 def test_full_room_refuses_new_students_but_not_returning_ones() -> None:
-    room = opened()
+    room = open_room()
     for number in range(MAX_STUDENTS):
-        joined(room, f"{number:0>20}")
+        join_room(room, f"{number:0>20}")
     with pytest.raises(Refused, match="full: the limit is 500 students"):
-        joined(room, TOKENS[0])
-    joined(room, f"{0:0>20}")
+        join_room(room, TOKENS[0])
+    join_room(room, f"{0:0>20}")
 
 
 def test_rejoining_under_another_token_counts_only_one_vote() -> None:
-    room = opened()
+    room = open_room()
     room.lead(POLL)
-    honest = joined(room, TOKENS[0])
+    honest = join_room(room, TOKENS[0])
     room.answer(honest, {"do": "vote", "round": 1, "option": 0})
     for number in range(3 * MAX_STUDENTS):
-        voter = joined(room, f"{number:0>20}")
+        voter = join_room(room, f"{number:0>20}")
         room.answer(voter, {"do": "vote", "round": 1, "option": 1})
         assert room.visible_to(None)["poll"]["counts"] == [1, 1, 0]
         room.update_presence(set(), {voter}, NOW)
     assert len(room.poll.votes) <= 2 * MAX_STUDENTS  # type: ignore[union-attr]
-    joined(room, f"{3 * MAX_STUDENTS - 1:0>20}")
+    join_room(room, f"{3 * MAX_STUDENTS - 1:0>20}")
     assert room.visible_to(None)["poll"]["counts"] == [1, 1, 0]
 
 
@@ -189,16 +189,16 @@ def test_room_ends_15_minutes_after_the_teacher_left_or_8_hours_after_opening() 
 
 def test_room_stores_no_key_or_token_and_salts_its_hashes() -> None:
     room, key = rooms.new_room(NOW)
-    voter = joined(room, TOKENS[0])
+    voter = join_room(room, TOKENS[0])
     assert len(key) == 22
     assert key not in room.serialize()
     assert TOKENS[0] not in room.serialize()
-    assert opened().voter(TOKENS[0]) != voter == room.voter(TOKENS[0])
+    assert open_room().voter(TOKENS[0]) != voter == room.voter(TOKENS[0])
 
 
 @pytest.mark.parametrize("change", [{"path": "explore"}, {"query": "layer=5"}])
 def test_pointing_ends_when_the_view_changes(change: dict[str, str]) -> None:
-    room = opened()
+    room = open_room()
     room.lead({"do": "view", "view": VIEW})
     room.lead({"do": "point", "point": POINT})
     room.lead({"do": "view", "view": VIEW | {"reveal": []}})
@@ -245,7 +245,7 @@ def test_pointing_ends_when_the_view_changes(change: dict[str, str]) -> None:
     ],
 )
 def test_invalid_message_of_a_teacher_changes_nothing(message: dict[str, Any], error: str) -> None:
-    room = opened()
+    room = open_room()
     before = room.serialize()
     with pytest.raises(Refused, match=error):
         room.lead(message)
@@ -257,9 +257,9 @@ def test_invalid_message_of_a_teacher_changes_nothing(message: dict[str, Any], e
     [{"do": "vote", "round": "1", "option": 0}, {"do": "follow"}, {"do": "clear"}, POLL, {"do": ["vote"]}],
 )
 def test_students_can_only_vote_and_follow(message: dict[str, Any]) -> None:
-    room = opened()
+    room = open_room()
     room.lead(POLL)
-    voter = joined(room, TOKENS[0])
+    voter = join_room(room, TOKENS[0])
     before = room.serialize()
     with pytest.raises(Refused, match="cannot read"):
         room.answer(voter, message)
@@ -268,7 +268,7 @@ def test_students_can_only_vote_and_follow(message: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("token", ["", "x" * 15, "x" * 65, "ä" * 20, "\ud800" * 20, 17, None])
 def test_invalid_token_is_refused(token: object) -> None:
-    room = opened()
+    room = open_room()
     with pytest.raises(NoEntry, match="cannot read"):
         room.voter(token)
     with pytest.raises(NoEntry, match="cannot read"):

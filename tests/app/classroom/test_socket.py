@@ -1,4 +1,4 @@
-"""The WebSocket of rooms, tested with clients other than browsers."""
+"""The WebSocket of rooms, tested without a browser."""
 
 import json
 import threading
@@ -62,10 +62,10 @@ class Client:
             pass
         assert message["fatal"] == fatal
         if fatal:
-            assert self.closed() == 4000
+            assert self.close_code() == 4000
         return str(message["error"])
 
-    def closed(self) -> int | None:
+    def close_code(self) -> int | None:
         """Wait until the connection is closed; return the close code."""
         while True:
             try:
@@ -188,7 +188,7 @@ def test_too_long_messages_are_refused_or_close_the_connection(lesson: Classroom
     teacher.poll(bool)
     for text in ("x" * 2**17, b"x" * 2**17):
         teacher.send(text)
-        assert teacher.closed() == 1009
+        assert teacher.close_code() == 1009
         teacher = lesson.client(server)
         teacher.do("teach", room=room, key=key)
         teacher.poll(bool)
@@ -207,10 +207,10 @@ def test_too_frequent_messages_are_ignored_with_one_error(lesson: Classroom, ser
 
 def test_idle_client_is_disconnected(lesson: Classroom, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "_FIRST_SECONDS", 0.1)
-    assert lesson.client(server).closed() == 4000
+    assert lesson.client(server).close_code() == 4000
     monkeypatch.setattr(socket, "_AWAKE_SECONDS", 0.1)
     teacher, _, _ = lesson.teacher(server)
-    assert teacher.closed() == 1013
+    assert teacher.close_code() == 1013
 
 
 def test_errors_report_an_unavailable_store_until_it_returns(lesson: Classroom, tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_errors_report_an_unavailable_store_until_it_returns(lesson: Classroom, 
     assert "may be lost" in student.error()
     late = lesson.student(server, room, "b")
     assert "are unavailable" in late.error()
-    assert late.closed() == 1013
+    assert late.close_code() == 1013
     with redis_server.running(tmp_path):
         while "n" not in student.next():
             pass

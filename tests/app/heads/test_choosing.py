@@ -19,7 +19,7 @@ def test_new_text_selects_its_pronoun() -> None:
 
 
 def page_with_map(drawn: bool = True, stops: bool = False) -> None:
-    """Draw a page with a button that selects a head; `drawn` records full runs, `stops` ends runs early."""
+    """Draw a page with a button that selects a head. `drawn`: the run is complete; `stops`: it ends early."""
     from contextlib import nullcontext
 
     import streamlit as st

@@ -20,7 +20,7 @@ LINES = (TIRED, HOSTILE, "The train was crowded, but it was quiet.", "", "word "
 TEXT = "\n".join([*LINES, *(f"Rain fell on {days} days." for days in range(60))])
 
 
-def pasted(text: str = TEXT, **link: str) -> AppTest:
+def paste(text: str = TEXT, **link: str) -> AppTest:
     app = visit("find", source="Paste", **link)
     assert "Paste up to 2,000 sentences, one per line." in app.info[0].value
     app.text_area(key="pasted").set_value(text)
@@ -34,7 +34,7 @@ def figure(app: AppTest) -> dict[str, Any]:
 
 
 def test_most_similar_tokens_are_listed_and_marked_on_the_map() -> None:
-    app = clean(pasted())
+    app = clean(paste())
     found = experiments.find(TIRED, place=9, layer=3, head=1, within=TEXT, count=10)
     text = text_of(app)
     assert "The 10 most similar queries" in [header.value for header in app.header]
@@ -57,7 +57,7 @@ def test_most_similar_tokens_are_listed_and_marked_on_the_map() -> None:
 
 @pytest.mark.parametrize("vector", ["key", "output"])
 def test_other_vectors_can_be_compared(vector: Vector) -> None:
-    app = clean(pasted(vector=vector, query="3 dog"))
+    app = clean(paste(vector=vector, query="3 dog"))
     found = experiments.find(TIRED, place=2, layer=3, head=1, vector=vector, within=TEXT).nearest
     text = text_of(app)
     assert f"similarity **{found[0].similarity:.2f}**" in text
@@ -66,7 +66,7 @@ def test_other_vectors_can_be_compared(vector: Vector) -> None:
 
 
 def test_pasted_text_is_neither_markdown_nor_html() -> None:
-    app = clean(pasted(HOSTILE))
+    app = clean(paste(HOSTILE))
     text = text_of(app)
     assert "example" in text
     assert not re.search(r"<b>|\[cat\]\(|\*\*old\*\*", text)
@@ -79,6 +79,6 @@ def test_too_many_or_unreadable_lines_are_refused(monkeypatch: pytest.MonkeyPatc
     assert "2,001 lines; this page accepts at most 2,000" in app.error[0].value
     assert app.text_area(key="pasted").value == "a b\n" * 2_001
     monkeypatch.setattr(listed, "MAX_BYTES", 100_000)
-    app = pasted("\n".join(f"A dog ate {n} hats." for n in range(99)))
+    app = paste("\n".join(f"A dog ate {n} hats." for n in range(99)))
     assert "Use at most " in app.error[0].value
-    assert "cannot read any of the lines" in pasted("word " * 600).error[0].value
+    assert "cannot read any of the lines" in paste("word " * 600).error[0].value

@@ -51,7 +51,7 @@ def expected_rows(app: AppTest) -> list[dict[str, Any]]:
     return rows
 
 
-def listed(app: AppTest) -> list[str]:
+def ranked_labels(app: AppTest) -> list[str]:
     """Return the labels of the ranked heads, in order."""
     found: Any = next(element for element in app.button_group if element.key == "ranked").options
     return list(found)
@@ -73,7 +73,7 @@ def test_ablated_head_changes_each_output_and_heads_are_ranked(single_ablations:
     np.testing.assert_allclose(values, angles(single_ablations[:, 9]), atol=0.02)
     assert drawn["printed"] == [f"{value:.0f}" for value in values]
     best = int(values.argmax())
-    assert listed(app)[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
+    assert ranked_labels(app)[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
     median = angles(float(np.median(single_ablations[:, 9])))
     text = page_text(app)
     assert f"the output of `it` changes by **{degrees[9]:.1f}°**" in text

@@ -1,4 +1,4 @@
-"""Direct logit attribution and logit lens on the page Intervene: equal to the model's own numbers."""
+"""Direct logit attribution and logit lens on the page Intervene: their numbers equal the model's."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ STORIES = "Mary and John were friends. John gave a book to"
 PLACE = 11  # counting [START]
 
 
-def drawn(app: AppTest, widget: str, title: str) -> dict[str, object]:
+def message(app: AppTest, widget: str, title: str) -> dict[str, object]:
     [found] = [each for each in messages_to(app, widget) if title in str(each["title"])]
     return found
 
@@ -30,9 +30,9 @@ def test_parts_sum_to_the_logit_and_the_last_layer_has_the_models_probability() 
     assert f"is **{decimal(total)}** higher than the logit of" in page_text(app)
     assert total == pytest.approx(float(np.log(probabilities[0, first] / probabilities[0, second])), abs=1e-3)
     heads = [(part.vectors @ direction).sum(axis=1) for part in found.parts if part.kind == "decoder"]
-    shown = drawn(app, "head_map", "head to the difference")["values"]
+    shown = message(app, "head_map", "head to the difference")["values"]
     np.testing.assert_allclose(np.array(shown, dtype=float), np.concatenate(heads), atol=1e-4)
-    lens = drawn(app, "share_table", "decoded after each layer")["rows"]
+    lens = message(app, "share_table", "decoded after each layer")["rows"]
     assert isinstance(lens, list)
     assert lens[-1]["written"][0] == percent(float(probabilities[0, first]), 1)
     assert len(lens) == len(heads) + 1
@@ -40,5 +40,5 @@ def test_parts_sum_to_the_logit_and_the_last_layer_has_the_models_probability() 
 
 def test_parts_of_the_translator_include_cross_attention() -> None:
     app = visit("intervene", model="translator")
-    labels = [bar["label"] for bar in drawn(app, "share_table", "contributions to the difference")["rows"]]  # type: ignore[attr-defined]
+    labels = [bar["label"] for bar in message(app, "share_table", "contributions to the difference")["rows"]]  # type: ignore[attr-defined]
     assert any(label.startswith("cross ") for label in labels)

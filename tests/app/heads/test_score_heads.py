@@ -26,7 +26,7 @@ def scores_of(test: str, text: str, model: str = "minilm") -> Scores:
     return last.found[test]
 
 
-def pasted(test: str, text: str, **parameters: str) -> AppTest:
+def paste(test: str, text: str, **parameters: str) -> AppTest:
     app = visit("score_heads", test=test, source="Paste", **parameters)
     app.text_area[0].set_value(text)
     return clean(wait_finished(app.run()))
@@ -38,7 +38,7 @@ def pasted(test: str, text: str, **parameters: str) -> AppTest:
 def test_map_table_and_file_have_the_scores(test: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     files: list[str] = []
     monkeypatch.setattr(results, "save_file", lambda _label, contents, *_, **__: files.append(contents()))
-    app = pasted(test, text)
+    app = paste(test, text)
     scores = scores_of(test, text)
     np.testing.assert_allclose(message_to(app, "head_map")["values"], scores.mean.ravel(), rtol=1e-5)
     rows = list(csv.DictReader(io.StringIO(files[-1].removeprefix("\ufeff"))))
@@ -52,7 +52,7 @@ def test_map_table_and_file_have_the_scores(test: str, text: str, monkeypatch: p
 
 
 def test_best_head_has_its_held_out_score_and_can_be_opened() -> None:
-    app = pasted("object to verb", RELATIONS, layer="4", head="2")
+    app = paste("object to verb", RELATIONS, layer="4", head="2")
     best = scores_of("object to verb", RELATIONS).best
     assert best is not None
     name = f"{best.layer + 1}-{best.head + 1}"
@@ -68,8 +68,8 @@ def test_unreadable_lines_are_reported() -> None:
     assert app.error[0].value.replace("\\", "").startswith("Line 2: a pair needs two words in [ ], then")
     app.text_area[0].set_value(" ").run()
     assert app.info
-    app = pasted("itself", f"A dog.\n{'word ' * 600}")
+    app = paste("itself", f"A dog.\n{'word ' * 600}")
     assert "1 line could not be read" in [expander.label for expander in app.expander]
-    app = pasted("object to verb", "A wombat sat.\n  subject wombat>sat", model="translator")
+    app = paste("object to verb", "A wombat sat.\n  subject wombat>sat", model="translator")
     assert "No example is suitable" in app.info[0].value
     assert "“wombat”" in page_text(app)

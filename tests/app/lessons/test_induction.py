@@ -23,7 +23,7 @@ def ablations(heads: Heads) -> list[str]:
     return [f"decoder {head_name(*head)}" for head in heads]
 
 
-def shown(share: float, digits: int = 0) -> str:
+def percent_text(share: float, digits: int = 0) -> str:
     return percent(share, digits).replace("\u00a0", " ")
 
 
@@ -53,17 +53,17 @@ def test_own_words_and_a_selected_word() -> None:
     assert (stripe["query"], previous["query"]) == (1 + len(WORDS) + 1, 3)
     head = measured().induction_heads[0]
     app.button_group(key="guess_induction").set_value("the word after its first occurrence").run()
-    assert f"**{shown(float(found.induction_weights[*head, 1]))}** on `map`" in page_text(app)
+    assert f"**{percent_text(float(found.induction_weights[*head, 1]))}** on `map`" in page_text(app)
 
 
 def test_copying_with_and_without_the_heads_is_shown() -> None:
     roles = measured()
     names, induction = map(ablations, (roles.previous_word_heads, roles.induction_heads))
     table = text(visit("induction", edits=names, open=[]))
-    assert f"| all heads | **{shown(roles.right, 1)}** |" in table
-    assert f"| without the induction heads | **{shown(measured(induction).right, 1)}** |" in table
-    assert f"| without {names[0]} | **{shown(measured(names).right, 1)}** |" in table
-    assert f"[CHANT] | {shown(measured_after_start().right, 1)} |" in table
+    assert f"| all heads | **{percent_text(roles.right, 1)}** |" in table
+    assert f"| without the induction heads | **{percent_text(measured(induction).right, 1)}** |" in table
+    assert f"| without {names[0]} | **{percent_text(measured(names).right, 1)}** |" in table
+    assert f"[CHANT] | {percent_text(measured_after_start().right, 1)} |" in table
 
 
 def test_four_layers_have_other_heads() -> None:

@@ -30,7 +30,7 @@ def shares_of(attention: MultiHeadAttention, vectors: torch.Tensor, token: int) 
 
 
 def two_heads(w_o: torch.Tensor, b_o: list[float]) -> MultiHeadAttention:
-    """Return two heads of size 1 with uniform attention; each one's values are a column of the vectors."""
+    """Return two heads of size 1 with uniform attention; the values of head i are column i of the vectors."""
     attention = MultiHeadAttention(d_model=2, n_heads=2)
     for linear in (attention.to_query, attention.to_key, attention.to_value, attention.to_output):
         nn.init.zeros_(linear.weight)
@@ -43,7 +43,7 @@ def two_heads(w_o: torch.Tensor, b_o: list[float]) -> MultiHeadAttention:
 
 
 def test_shares_of_two_heads() -> None:
-    # Scores are all 0, so every weight is 1/2: head 1 averages (2 + 4) / 2 = 3, head 2 (1 + 3) / 2 = 2.
+    # Scores are all 0, so every weight is 1/2. Head 1 has the output (2 + 4) / 2 = 3, head 2 (1 + 3) / 2 = 2.
     # Their slices of W_O are (1, 0) and (−1, 2), so they contribute (3, 0) and (−2, 4). The bias is (2, 0).
     # The output is (3, 4), of length 5. The projections onto it are 9/5, 10/5, 6/5: shares 9/25, 10/25, 6/25.
     w_o = torch.tensor([[1.0, 0], [-1, 2]])

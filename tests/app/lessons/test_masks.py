@@ -16,14 +16,14 @@ IT = 9  # the position of "it" in the opening sentence
 LAYER, HEAD = 3, 1  # counted from 0
 
 
-def drawn(app: AppTest) -> Floats:
+def drawn_weights(app: AppTest) -> Floats:
     """Return the drawn weights with the mask as [query, key]; NaN where masked."""
     weights: Floats = stored_arrays(app, "weights masked exact")["values"][0]
     return weights
 
 
 def assert_drawn(app: AppTest, mask: Mask, weights: Floats) -> None:
-    shown = drawn(app)
+    shown = drawn_weights(app)
     assert (np.isfinite(shown) == mask).all()
     assert shown[mask] == pytest.approx(weights[mask], abs=1e-6)
 
@@ -105,5 +105,5 @@ def test_outputs_are_listed_with_their_distances() -> None:
 def test_link_sets_the_language() -> None:
     english, french = visit("masks", mask="window"), visit("masks", language="fr", mask="window")
     assert not french.warning
-    assert np.array_equal(drawn(english), drawn(french), equal_nan=True)
+    assert np.array_equal(drawn_weights(english), drawn_weights(french), equal_nan=True)
     assert french.title[0].value == "5 · Masques"

@@ -11,7 +11,7 @@ SENTENCE = "The dog did not cross the road as it was too tired."
 LONG = " ".join(f"The dog number {n} did not cross the road." for n in range(1, 9))
 
 
-def in_numpy(done: Walk) -> dict[str, np.ndarray]:
+def steps_in_numpy(done: Walk) -> dict[str, np.ndarray]:
     """Compute the six steps from the shown numbers alone, in double precision."""
     x = done.vectors.astype(np.float64)  # step 1
     query = done.vector.astype(np.float64) @ done.query_matrix + done.query_bias  # step 2
@@ -35,7 +35,7 @@ def in_numpy(done: Walk) -> dict[str, np.ndarray]:
 
 def check(done: Walk) -> None:
     """Check that each step follows from the shown numbers, and that the result equals the model's."""
-    expected_steps = in_numpy(done)
+    expected_steps = steps_in_numpy(done)
     for name, expected in expected_steps.items():
         np.testing.assert_allclose(getattr(done, name), expected, atol=1e-5, err_msg=name)
     np.testing.assert_allclose(expected_steps["output"], done.model_output, atol=1e-5)

@@ -17,13 +17,13 @@ FULL = "Mary was " * 47  # 95 tokens with [START]
 LABEL = document("write").label
 
 
-def expected(writing: Writing) -> tuple[Prediction, ...]:
+def expected_predictions(writing: Writing) -> tuple[Prediction, ...]:
     return attnviz.predictions(OPENING, STORYTELLER, writing=writing)
 
 
 def test_selected_word_has_probabilities_and_a_row_of_every_head() -> None:
     app = visit("write", write="3", written_word="2", temperature="0.7", top_k="4", seed="5")
-    prediction = expected(Writing(3, 0.7, 4, 1.0, 5))[-3]
+    prediction = expected_predictions(Writing(3, 0.7, 4, 1.0, 5))[-3]
     assert prediction.actual
     shown = message_to(app, "share_table")
     assert [row["shares"] for row in shown["rows"]] == [
@@ -53,7 +53,7 @@ def test_buttons_write_one_word_to_the_end_and_restart() -> None:
     assert (
         app.number_input(key="write").value == end
     )  # not the maximum, which would also apply to a new story
-    ended = expected(Writing(100))[-1].actual is not None
+    ended = expected_predictions(Writing(100))[-1].actual is not None
     assert (written[-1].strip() == "[END]") == ended
     continue_buttons = {LABEL("one_more"), LABEL("to_the_end")}
     assert all(each.disabled for each in app.button if each.label in continue_buttons)

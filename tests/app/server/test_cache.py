@@ -19,7 +19,7 @@ from tests.capture.tiny import tiny
 
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of 10 KB in place of the server's."""
+    """A cache of 10 KB in place of the server's cache."""
     monkeypatch.setattr(cache, "_cache", cachetools.LRUCache(10_000, attrgetter("bytes")))
 
 

@@ -1,4 +1,4 @@
-"""The patches of Streamlit: what each prevents, and whether it is still needed.
+"""The patches of Streamlit: what each patch prevents, and whether it is still needed.
 
 When a test whose name ends in `without_the_patch` fails, Streamlit has changed: remove the patch.
 """

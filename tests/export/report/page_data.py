@@ -55,8 +55,8 @@ def numbers_of(page: str) -> Floats:
 def weights_in(page: str, kind: Kind, name: str) -> Floats:
     """Return the weights that the browser shows, [layer, head, query, key]; NaN where masked."""
     numbers = numbers_of(page)
-    [reading] = facts_of(page)["traces"]
-    [section] = [one for one in reading["kinds"] if one["kind"] == kind]
+    [trace_data] = facts_of(page)["traces"]
+    [section] = [one for one in trace_data["kinds"] if one["kind"] == kind]
     shape = (len(section["layers"]), section["heads"], *section["size"])
     weights = numbers[section["weights"] :][: np.prod(shape)].reshape(shape)
     token_view = section["token_views"][name]

@@ -1,9 +1,9 @@
-"""Small traces of random numbers, whose sizes are distinct primes."""
+"""Small random traces; their numbers of layers, heads and dimensions are distinct primes."""
 
 import numpy as np
 
 from attnviz.trace import Block, Kind, Mask, Token, Trace
-from tests.formula import attending
+from tests.formula import computed_block
 
 LAYERS, HEADS, D_HEAD = 2, 3, 5
 TEXT = "the dog saw the cat"  # seven tokens with [CLS] and [SEP]
@@ -13,7 +13,7 @@ TARGET = "le chien vit"  # four tokens with [START]
 def tokens(
     text: str, *, before: str | None = None, after: str | None = None, sentence: int = 0
 ) -> tuple[Token, ...]:
-    """Return one token for each word, in lower case, and special tokens around them."""
+    """Return a token for each word, in lower case, between the special tokens `before` and `after`."""
     found = [Token(before, 1, 0, 0, None, True, sentence)] if before else []
     start = 0
     for number, word in enumerate(text.split(" ")):
@@ -35,7 +35,7 @@ def block(
 ) -> Block:
     """Return a block with random queries and keys; the larger `sharpness`, the more unequal the weights.
 
-    Each row attends to special tokens more than the previous row; in the last, their score is `sink`.
+    With a `sink`, the scores of special tokens grow from row to row, to about `sink` in the last row.
     """
     random = np.random.default_rng([layer, len(queries), len(keys), heads])
 
@@ -47,7 +47,7 @@ def block(
         query[..., 0] = sink * D_HEAD**0.5 * np.linspace(0, 1, len(queries)) ** 3
         key[..., 0] = [token.special for token in keys]
     unmasked = np.ones((len(queries), len(keys)), np.bool_)
-    return attending(
+    return computed_block(
         kind=kind,
         layer=layer,
         query_tokens=queries,
@@ -64,13 +64,13 @@ def encoder(
     text: str = TEXT, *, layers: int = LAYERS, heads: int = HEADS, sink: float = 0.0, model: str = "made"
 ) -> Trace:
     """Return a trace of an encoder such as BERT."""
-    read = tokens(text, before="[CLS]", after="[SEP]")
-    blocks = [block("encoder", layer, read, read, heads=heads, sink=sink) for layer in range(layers)]
+    found = tokens(text, before="[CLS]", after="[SEP]")
+    blocks = [block("encoder", layer, found, found, heads=heads, sink=sink) for layer in range(layers)]
     return Trace(model=model, text=text, blocks=tuple(blocks))
 
 
 def translator() -> Trace:
-    """Return a trace of a translator, with three kinds of attention; the decoder's is causal."""
+    """Return a trace of a translator, with three kinds of attention; decoder self-attention is causal."""
     source, target = tokens(TEXT, before="[CLS]", after="[SEP]"), tokens(TARGET, before="[START]")
     causal = np.tri(len(target), dtype=np.bool_)
     blocks = [

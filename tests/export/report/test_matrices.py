@@ -36,7 +36,7 @@ def with_word_pieces() -> Trace:
 
 @pytest.mark.parametrize(("pool", "reduce"), [("mean", np.mean), ("max", np.max)])
 @pytest.mark.parametrize("layer", [1, None])
-def test_a_pool_is_computed_from_the_displayed_weights(pool: Any, reduce: Any, layer: int | None) -> None:
+def test_pooled_heads_use_the_displayed_weights(pool: Any, reduce: Any, layer: int | None) -> None:
     trace = encoder()
     figure = show(trace, layer=layer, pool=pool, hide_special=True)
     heads = trace.stack()[slice(None) if layer is None else [layer], :, 1:-1, 1:-1]
@@ -91,10 +91,10 @@ def test_the_title_of_a_difference_names_both_texts() -> None:
     first, second = encoder("the dog saw the cat"), encoder("the dog saw a cat")
     second = replace(second, edits=("encoder 1-1",))
     figure = show(reversed_rows(second) - first, layer=1, words=True)
-    [reading] = facts_of(figure.page)["traces"]
-    labels = [token["label"] for token in reading["kinds"][0]["token_views"]["plain"]["keys"]]
+    [trace_data] = facts_of(figure.page)["traces"]
+    labels = [token["label"] for token in trace_data["kinds"][0]["token_views"]["plain"]["keys"]]
     assert labels[3:6] == ["saw", "the → a", "cat"]
-    assert [text["typed"] for text in reading["texts"]] == [second.text, first.text]
+    assert [text["typed"] for text in trace_data["texts"]] == [second.text, first.text]
     after, before = figure.title.partition(": ")[2].split(" − ")
     assert ("“… a …”" in after, "encoder 1-1" in after) == (True, True)
     assert ("“… the …”" in before, "encoder" in before) == (True, False)
@@ -125,14 +125,14 @@ def test_the_weights_of_several_tokens_are_added() -> None:
     assert [text for text in labels if text.endswith("%")] == [text for text in numbers if text != "0 %"]
 
 
-def test_invalid_differences_and_pools_are_refused() -> None:
+def test_invalid_differences_and_pooling_are_refused() -> None:
     trace = encoder()
     with pytest.raises(AttnvizError, match="without words="):
         show(with_word_pieces() - trace, words=True)
     two, three = (Trace.from_weights([[np.eye(n)]], list("abc")[:n]) for n in (2, 3))
-    with pytest.raises(InvalidTrace, match=r"3 and 2 tokens.*same number"):
+    with pytest.raises(InvalidTrace, match=r"these have 3 and 2\. Choose"):
         show(three - two)
-    with pytest.raises(InvalidTrace, match="differ in their layers or heads"):
+    with pytest.raises(InvalidTrace, match="same layers and numbers of heads"):
         show(trace - encoder(heads=2))
     with pytest.raises(AttnvizError, match="maximum over heads of signed"):
         show(reversed_rows(trace) - trace, pool="max")
@@ -144,7 +144,7 @@ def test_invalid_differences_and_pools_are_refused() -> None:
 
 @pytest.fixture
 def large_trace(monkeypatch: pytest.MonkeyPatch) -> Trace:
-    """A trace that exceeds the limit for figures, which is lowered here."""
+    """A trace above the limit for figures; the limit is lowered for these tests."""
     for module in (notebook, contents):
         monkeypatch.setattr(module, "MAX_WEIGHTS", 100)
     monkeypatch.setattr(matrices, "MAX_TOP", 3)

@@ -34,9 +34,9 @@ def test_texts_are_escaped_in_a_page(text: str) -> None:
     tags = [tag for tag, _ in Elements(page).found]
     expected = "html meta meta meta meta meta title style noscript main script script script"
     assert " ".join(tags) == expected
-    [reading] = facts_of(page)["traces"]
-    assert reading["texts"] == [{"name": "", "typed": text, "written": ""}]
-    assert reading["model"] == text
+    [trace_data] = facts_of(page)["traces"]
+    assert trace_data["texts"] == [{"name": "", "typed": text, "written": ""}]
+    assert trace_data["model"] == text
     assert page.isascii() or text not in page
 
 
@@ -85,7 +85,7 @@ def test_a_page_of_72_heads_is_small(size: int, limit: int, sink: float) -> None
 
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_the_weights_in_a_page_equal_those_of_the_trace(kind: Kind, hide: bool) -> None:
+def test_the_weights_in_a_page_equal_the_trace(kind: Kind, hide: bool) -> None:
     trace = translator()
     first = trace.of_kind(kind)[0]
     texts = {"encoder": (TEXT, TEXT), "decoder": (TARGET, TARGET), "cross": (TARGET, TEXT)}[kind]
@@ -103,10 +103,10 @@ def test_the_weights_in_a_page_equal_those_of_the_trace(kind: Kind, hide: bool) 
 def test_weights_are_exact_in_rows_that_attend_mostly_to_hidden_tokens(words: int) -> None:
     trace = encoder(" ".join(f"w{n}" for n in range(words)), sink=200)
     shown = DisplayTokens(trace.blocks[0].query_tokens, trace.text, hide_special=True)
-    left = shown_share(trace.stack("encoder"), shown)
-    assert left.max() > 0.1
-    assert left.min() == 0  # rounded to 0 in float32
-    assert ((left > 1e-8) & (left < 1e-4)).any()
+    shares = shown_share(trace.stack("encoder"), shown)
+    assert shares.max() > 0.1
+    assert shares.min() == 0  # rounded to 0 in float32
+    assert ((shares > 1e-8) & (shares < 1e-4)).any()
     expected = shown_weights(trace.stack("encoder"), shown)
     np.testing.assert_array_equal(weights_in(report(trace), "encoder", "hidden"), expected)
 
@@ -122,7 +122,7 @@ def test_a_page_can_contain_several_traces() -> None:
     traces = [translator(), encoder(), encoder("a b")]
     page = report(traces, InitialView(kind="cross", layer=1, head=2, query=3, view="matrix"))
     facts = facts_of(page)
-    assert [reading["texts"][0]["typed"] for reading in facts["traces"]] == [TEXT, TEXT, "a b"]
+    assert [trace_data["texts"][0]["typed"] for trace_data in facts["traces"]] == [TEXT, TEXT, "a b"]
     opening = {name: facts["open"][name] for name in ("text", "kind", "layer", "heads", "query", "view")}
     assert opening == {
         "text": 1, "kind": "cross", "layer": 2, "heads": [3], "query": 4, "view": "matrix",
@@ -143,12 +143,12 @@ def test_an_initial_view_that_does_not_exist_is_refused(opening: InitialView, se
         report(encoder(), opening)
 
 
-def test_the_error_for_a_long_text_names_a_length_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_long_text_suggests_a_length(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WEIGHTS", 100)
     with pytest.raises(AttnvizError, match=r"294 weights.*from 7 tokens to about 4") as error:
         report(encoder())
     assert "about 4" in str(error.value)
-    report(encoder("a b"))  # four tokens: 2 layers × 3 heads × 16
+    report(encoder("a b"))  # four tokens: 2 layers × 3 heads × 16 weights
 
 
 @pytest.mark.parametrize("view", [None, *VIEWS])

@@ -37,9 +37,9 @@ def picture_trace() -> Trace:
 
 def test_a_report_and_a_figure_contain_the_picture_and_the_places_of_its_patches() -> None:
     for page in (report(picture_trace()), attnviz.show(picture_trace()).page):
-        [reading] = facts_of(page)["traces"]
-        assert [kind["kind"] for kind in reading["kinds"]] == ["decoder"]
-        [picture] = reading["pictures"]
+        [trace_data] = facts_of(page)["traces"]
+        assert [kind["kind"] for kind in trace_data["kinds"]] == ["decoder"]
+        [picture] = trace_data["pictures"]
         assert base64.b64decode(picture.pop("src").removeprefix("data:image/png;base64,")) == PICTURE
         numbers = numbers_of(page)[picture.pop("weights") :][:12].reshape(2, 6)  # the attention of both words
         expected = picture_trace().block("decoder").weights[0][[0, 5]][:, picture["places"]]
@@ -67,9 +67,9 @@ def test_the_picture_shows_cross_attention_from_words_to_patches() -> None:
         (report(trace), cross_weights),
         (figure_page, cross_weights.mean(axis=0, keepdims=True)),
     ):
-        [reading] = facts_of(page)["traces"]
-        assert reading["kinds"][0]["kind"] == "cross"
-        [picture] = reading["pictures"]
+        [trace_data] = facts_of(page)["traces"]
+        assert trace_data["kinds"][0]["kind"] == "cross"
+        [picture] = trace_data["pictures"]
         assert (picture["kind"], picture["places"]) == ("cross", [0, 1, 2, 4, 3, 5])
         numbers = numbers_of(page)[picture["weights"] :][: expected.size + 4 * len(expected)]
         numbers = numbers.reshape(len(expected), 2, 6)
@@ -88,8 +88,8 @@ def test_a_figure_of_pooled_heads_contains_the_picture() -> None:
 
 def test_the_attention_of_the_vision_encoder_is_shown_without_the_text() -> None:
     page = attnviz.show(picture_trace(), kind="vision").page
-    [reading] = facts_of(page)["traces"]
-    assert ([kind["kind"] for kind in reading["kinds"]], reading["pictures"]) == (["vision"], [])
+    [trace_data] = facts_of(page)["traces"]
+    assert ([kind["kind"] for kind in trace_data["kinds"]], trace_data["pictures"]) == (["vision"], [])
     assert np.array_equal(weights_in(page, "vision", "plain")[0], picture_trace().block("vision").weights)
 
 

@@ -29,7 +29,7 @@ def drawing(trace: Trace, **chosen: Any) -> Drawing:
 
 
 def lines(trace: Trace, **chosen: Any) -> dict[tuple[int, int], float]:
-    """Return the strength of each line by the rows where it begins and ends, without the legend's lines."""
+    """Return the strength of each line except in the legend, by the rows of its query and its key."""
     shapes = drawing(trace, view="lines", **chosen).shapes
     sides = (module._LEFT - 8, module._RIGHT + 8)
     names = [shape for shape in shapes if isinstance(shape, Text) and shape.x in sides and not shape.muted]
@@ -131,7 +131,7 @@ def test_a_matrix_is_saved_in_the_colours_of_its_weights(tmp_path: Path, ending:
     cells = next(shape for shape in figure.picture.shapes if isinstance(shape, Cells))
     if ending == "svg":
         svg = ET.fromstring(file.read_text("utf-8"))  # noqa: S314 (our own file)
-        assert not list(svg.iter(f"{SVG}style"))  # so the picture does not depend on the viewer's theme
+        assert not list(svg.iter(f"{SVG}style"))  # without styles, the viewer's theme has no effect
         image = next(svg.iter(f"{SVG}image"))
         picture = Image.open(io.BytesIO(base64.b64decode(image.attrib["href"].partition(",")[2])))
         corner, side = (0.0, 0.0), picture.width / 2

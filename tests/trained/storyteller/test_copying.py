@@ -1,4 +1,4 @@
-"""Copying of repeated words by the storyteller, and the heads that do it."""
+"""The storyteller copies repeated words with previous-word heads and induction heads."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def test_without_previous_word_heads_no_word_is_matched_or_copied(storyteller: S
 
 
 def test_scores_of_redirected_heads() -> None:
-    """Redirect heads of a new model to the previous word, and to the word after its first occurrence."""
+    """Redirect one head to the previous word, another to the word after the same word's first occurrence."""
     untrained = Storyteller(build(SIZES["storyteller"], 0), {"variant": "storyteller"})
     edits = tuple(
         Edit("decoder", 0, head, row, None, row - offset)

@@ -1,4 +1,4 @@
-"""Tokens of text typed for the storyteller, and text of its tokens."""
+"""Conversion of typed text to tokens of the storyteller, and of tokens to text."""
 
 from random import Random
 
@@ -22,7 +22,7 @@ def test_tokens_have_their_spans() -> None:
     assert [text[token.start : token.end].lower() for token in tokens[1:]] == [w.lower() for w in words[1:]]
 
 
-def test_unknown_words_are_reported_with_similar_known_ones() -> None:
+def test_unknown_words_are_reported_with_similar_words() -> None:
     with pytest.raises(UnknownWords) as caught:
         reading.tokens("Marry went to the shopp with xylophones and [PAD]")
     assert caught.value.words["Marry"][0] == "Mary"

@@ -1,4 +1,4 @@
-"""Training of the storyteller: it is reproducible, and changes every weight."""
+"""Training the storyteller is reproducible and changes every weight."""
 
 import pytest
 import torch

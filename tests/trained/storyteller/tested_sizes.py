@@ -3,4 +3,4 @@
 import pytest
 
 TESTED_SIZES = ["storyteller", pytest.param("storyteller-4-layers", marks=pytest.mark.everything)]
-"""The small one on every push; both in complete test runs."""
+"""The smaller model is tested on every push, and both models in complete test runs."""

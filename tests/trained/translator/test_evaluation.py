@@ -23,18 +23,18 @@ def test_snapshot_has_measures_and_translations(guided: bool) -> None:
         following = FRENCH.ids([*pair.target, END])
         surprises += [-float(row[word].log()) for row, word in zip(probabilities, following, strict=True)]
     weights = measures.weights_from_it(translator, evaluation.minimal_pairs)
-    readings = [
+    attentions = [
         measures.pronoun_attention(weights[:, layer, head], evaluation.minimal_pairs)
         for layer, head in ([(1, 0)] if guided else np.ndindex(2, 8))
     ]
-    referents = [each.referent for each in readings]
+    referents = [each.referent for each in attentions]
     assert snapshot.measures == pytest.approx(
         {
             "loss": np.mean(surprises),
             "exact": measures.exact_match(translator, evaluation.held_out),
             "pronoun": measures.pronoun_accuracy(translator, evaluation.minimal_pairs),
             "referent": max(referents),
-            "other": readings[int(np.argmax(referents))].other,
+            "other": attentions[int(np.argmax(referents))].other,
         },
         abs=1e-5,
     )

@@ -8,7 +8,7 @@ import pytest
 from attnviz.trained.translator.grammar import Pair, format_sentence, parses, sentence
 from attnviz.trained.translator.lexicon import NOUN, PEOPLE
 
-# Human translations: an English line, and the French one below it.
+# Human translations: each English line is followed by its French translation.
 TRANSLATIONS = """
 The dog did not cross the road as it was too tired.
 Le chien n'a pas traversé la route car il était trop fatigué.

@@ -18,15 +18,15 @@ SIZES = Sizes(d_model=12, n_heads=3, d_feed_forward=7, encoder_layers=2, decoder
 
 
 def equally_long(pairs: list[Pair]) -> list[Pair]:
-    """Return the pairs whose source is as long as the first one's."""
+    """Return the pairs with a source as long as the first pair's."""
     return [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
 
 
 @pytest.fixture(scope="module")
 def pairs() -> list[Pair]:
-    """Sentences with "it" and two nouns, and one without "it"."""
-    readings = splits.minimal_pairs(40, seed=3)
-    with_it = equally_long([pair for both in readings for pair in both])[:5]
+    """Sentences with "it" and two nouns, and a sentence without "it"."""
+    minimal_pairs = splits.minimal_pairs(40, seed=3)
+    with_it = equally_long([pair for both in minimal_pairs for pair in both])[:5]
     without_it = [pair for pair in splits.training(500, seed=3) if pair.pronoun is None]
     without_it = [pair for pair in without_it if len(pair.source) == len(with_it[0].source)]
     return [with_it[0], without_it[0], *with_it[1:]]
@@ -40,12 +40,12 @@ def steps(pairs: list[Pair]) -> EncoderDecoderSteps:
     return result
 
 
-def test_surprise_is_the_mean_negative_log_weight() -> None:
+def test_surprisal_is_the_mean_negative_log_weight() -> None:
     # The weights are ½ ¼ ¼ and ¼ ¼ ½.
     scores = torch.tensor([[2.0, 1, 1], [5, 5, 10]]).log()
     assert surprisal(scores, torch.tensor([[0], [2]])).item() == pytest.approx(math.log(2))
     assert surprisal(scores, torch.tensor([[1], [0]])).item() == pytest.approx(math.log(4))
-    # The sum ½ + ¼, and ¼ alone.
+    # The sum ½ + ¼ in the first row, and ¼ alone in the second.
     both = (-math.log(3 / 4) + math.log(4)) / 2
     assert surprisal(scores, torch.tensor([[0, 1], [1, MISSING]])).item() == pytest.approx(both)
 

@@ -1,4 +1,4 @@
-"""Measures of a translator, on given weights and for an untrained model."""
+"""Measures of a translator, for given weights and for an untrained model."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -46,7 +46,7 @@ def test_pronoun_attention_of_given_weights(pairs: list[Pair]) -> None:
     )
 
 
-def test_batched_measures_equal_single_ones(pairs: list[Pair], untrained: Translator) -> None:
+def test_batched_measures_equal_single_measures(pairs: list[Pair], untrained: Translator) -> None:
     weights = weights_from_it(untrained, pairs)
     chosen = chooses_il(untrained, pairs)
     for pair, row, il in zip(pairs, weights, chosen, strict=True):

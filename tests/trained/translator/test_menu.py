@@ -1,4 +1,4 @@
-"""Every choice in the menu gives a sentence of the grammar, and both readings have predicates."""
+"""Every choice in the menus makes a sentence of the grammar, with predicates for either noun."""
 
 import random
 

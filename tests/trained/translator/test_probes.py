@@ -9,5 +9,5 @@ from attnviz.trained.translator.probes import PROBES, Probe
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: " ".join(probe.source))
 def test_probe_is_a_correctly_translated_sentence_of_the_grammar(probe: Probe) -> None:
     places = [probe.it, probe.pronoun, probe.source.index(probe.referent), probe.source.index(probe.other)]
-    understood = {(pair.target, pair.pronoun) for pair in grammar.parses(probe.source)}
-    assert understood == {(probe.target, grammar.Pronoun(*places))}
+    parsed = {(pair.target, pair.pronoun) for pair in grammar.parses(probe.source)}
+    assert parsed == {(probe.target, grammar.Pronoun(*places))}

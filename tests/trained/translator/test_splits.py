@@ -1,4 +1,4 @@
-"""The training set has no held-out combinations; the tests find them from its words, not annotations."""
+"""The training set has no held-out combinations; the tests search its English sentences for them."""
 
 import zlib
 from collections import Counter
@@ -26,7 +26,7 @@ def nouns(pair: Pair) -> list[str]:
 
 
 def descriptions(pair: Pair) -> Iterator[tuple[str, ...]]:
-    """Yield each noun with its predicate, using only the English words."""
+    """Yield each noun with its predicate, found from the order of the English words."""
     words = pair.source
     for place, word in enumerate(words):
         if word not in PREDICATE:

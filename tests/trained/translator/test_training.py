@@ -1,4 +1,4 @@
-"""Training of a translator: it is reproducible and follows its settings."""
+"""Training a translator is reproducible and depends on its settings."""
 
 from collections.abc import Iterator
 from dataclasses import replace

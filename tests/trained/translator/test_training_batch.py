@@ -1,4 +1,4 @@
-"""Batches of token ids: every sentence once per epoch, in batches of equal length."""
+"""Batches of token ids: an epoch has every sentence once; the sources of a batch are equally long."""
 
 from collections import Counter
 
@@ -32,7 +32,7 @@ def words(batch: TrainingBatch) -> list[tuple[tuple[str, ...], tuple[str, ...], 
     ]
 
 
-def test_ids_are_those_of_the_words(pairs: list[Pair]) -> None:
+def test_ids_belong_to_the_words(pairs: list[Pair]) -> None:
     equally_long = [pair for pair in pairs if len(pair.source) == len(pairs[0].source)]
     assert len({len(pair.target) for pair in equally_long}) > 1  # some sentences need padding
     assert words(TrainingBatch.of(equally_long)) == [

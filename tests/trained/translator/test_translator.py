@@ -34,7 +34,7 @@ def translator() -> Translator:
 
 
 def constant_model(word: str) -> EncoderDecoder:
-    """Return a model that always predicts this word: every decoder output is its long embedding."""
+    """Return a model that always predicts this word: every decoder output is its embedding, scaled up."""
     model = build(SIZES, seed=5)
     (number,) = FRENCH.ids([word])
     vector = model.target_embedding.table.weight.data[number]
@@ -65,7 +65,7 @@ def greedy_reference(
     return words
 
 
-def test_batched_steps_equal_single_ones(translator: Translator) -> None:
+def test_batched_steps_equal_single_steps(translator: Translator) -> None:
     batched = translator.steps_all(SOURCES, TARGETS).probabilities
     for number, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
         single = translator.steps(source, target).probabilities

@@ -100,7 +100,7 @@ def _fill_with_example(entry: Entry, offered: Sequence[Example]) -> None:
 
 
 def _partner(entry: Entry) -> str:
-    """Return the second sentence of the first one's example; "" for none, or if the second box is set."""
+    """Return the second sentence of the example with the first; "" if none, or if the second box is set."""
     return choosing.partner(entry, link.current(TEXT)) if controls.is_unset(OTHER) else ""
 
 

@@ -36,7 +36,7 @@ def vectors_job(chosen: HeadSelection, corpus: Corpus) -> Job[TextVectors | None
 
 
 def draw(chosen: HeadSelection, found: Neighbour, vector: Vector) -> None:
-    """Draw a token in its sentence, with the token that it attends to most and a link to Explore.
+    """Draw a token in its sentence, with its largest weight and a link to Explore.
 
     Args:
         chosen: The head.

@@ -213,5 +213,5 @@ def _parsed(written: str, entry: Entry, given: ModelInput) -> Edit:
     if edit.target is not None:
         rows = mask if edit.query is None else mask[edit.query]
         if not rows[..., edit.target].all():
-            raise InvalidEdit(f"“{edit}” moves weight to a key that this layer masks.")
+            raise InvalidEdit(f"“{edit}” moves weight to a masked key. Choose another key.")
     return edit

@@ -17,7 +17,7 @@ from attnviz.text import isolated
 from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
-_NOTE = "one colour scale for all heads, unchanged and changed"
+_NOTE = "All heads have the same colour scale, with and without the changes."
 
 
 def draw(chosen: Intervention) -> None:

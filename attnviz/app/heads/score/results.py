@@ -122,7 +122,7 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
     st.markdown("\n".join(lines).replace("–", "\N{WORD JOINER}–\N{WORD JOINER}"))
     every = ""
     if scores.unfiltered is not None:
-        every = f" Head {chosen.name} without exclusions: {number(scores.unfiltered[at])}."
+        every = f" Head {chosen.name}, if no tokens are excluded: {number(scores.unfiltered[at])}."
     st.markdown(
         f":small[In brackets: {_INTERVAL}. Baseline (chance, or a simple rule): "
         f"{markdown.plain(strategy)}.{every}]"

@@ -89,8 +89,8 @@ def softmax(
 
     Args:
         scores: [query, key].
-        temperature: T. In the limit 0, all weight is on the largest score, divided equally between ties; in
-            the limit of infinity, the weights are uniform.
+        temperature: T. At 0, the limit T → 0 is returned: all weight is on the largest score, divided equally
+            between ties. At infinity, the weights are uniform.
 
     Raises:
         ValueError: the temperature is negative or not a number.

@@ -18,7 +18,7 @@ from attnviz.app.references import cited_markdown
 from attnviz.app.state import link, memory
 from attnviz.app.state.choices import HEAD, LAYER, PATCH
 from attnviz.models.catalogue import SHAPES
-from attnviz.text import head_name, percent, plural
+from attnviz.text import head_name, percent
 from attnviz.trace import Floats, Trace
 from attnviz.trained.shapes import figures, pictures
 
@@ -82,8 +82,8 @@ def describe_model(chosen: ImageSelection) -> None:
         message = "There is also **[CLS]**, whose final vector represents the image."
     if registers > 0:
         message += (
-            f" The **{plural(registers, 'register')}** are extra tokens: without registers, large models "
-            "store global information in background patches (Darcet et al. 2024)."
+            f" Registers: **{registers}**. Without these extra tokens, large models store global information "
+            "in background patches (Darcet et al. 2024)."
         )
     cited_markdown(f":small[{message}]")
 

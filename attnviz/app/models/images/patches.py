@@ -34,8 +34,8 @@ def patches(
     Args:
         picture: Data URL of the part that the patches cover, as the model reads it.
         whole: Data URL of the original picture, for the thumbnail.
-        pixels: Store id of the array `rows`, float32 [layer × head, token], weights of the selected token;
-            the metadata `query` is its number.
+        pixels: Store id of the array `rows`, float32 [layer × head, token], the weights of the selected
+            token, with its index as metadata `query`.
         rows, columns: Numbers of rows and columns of patches.
         names: Names of the tokens that are not patches.
         layer, head: Shown head, from 1.

@@ -1,4 +1,4 @@
-"""Small trained tokenizers of every kind, saved like those of a model."""
+"""Small trained tokenizers of every kind, saved in the files of a model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EVERY_BYTE = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
 def saved(kind: TokenizerKind, folder: Path) -> Path:
-    """Save a tokenizer.json like that of GPT-2, RoBERTa ("bytes trimmed"), Llama 2 ("fallback") or T5."""
+    """Save a tokenizer.json as in GPT-2, RoBERTa ("bytes trimmed"), Llama 2 ("fallback") or T5."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = {"fallback": _fallback, "unigram": _unigram}.get(kind, lambda: _bytes(kind))()
     tokenizer.save(str(folder / "tokenizer.json"))
