@@ -25,7 +25,7 @@ from attnviz.cli.output import written
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 
-# The modules in the order of the help. Importing one adds its commands to `app`, without importing torch.
+# Modules with commands, in the order of the help. Importing them adds the commands without importing torch.
 MODULES = (
     "trace",
     "report",
@@ -50,7 +50,7 @@ class Commands(TyperGroup):
         try:
             super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:  # for example by `| head`
+        except BrokenPipeError:  # for example with `| head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except KeyboardInterrupt:
             sys.stderr.write("\nInterrupted.\n")
@@ -77,7 +77,7 @@ def remove_server_setting(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Remove the setting that restricts the models of a server, except for `app`."""
+    """Remove the environment variable that restricts a server's models, unless the command is `app`."""
     if context.invoked_subcommand != "app":
         os.environ.pop(allowed.SETTING, None)
 
@@ -111,8 +111,8 @@ def write_site(
 ) -> None:
     """Write Explore as static files that need no server: the bundled BERT runs in the visitor's browser.
 
-    Any static host can serve them, also under a sub-path. The page links to the documentation if it is in
-    DIR/docs.
+    Any static host can serve them, including under a sub-path. The page links to the documentation if it is
+    in DIR/docs.
     """
     importing.need_extra("app")
     from attnviz.site.build import build
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Args:
-        arguments: the arguments after `python -m attnviz`; None: those of this process.
+        arguments: the arguments after `python -m attnviz`; None: `sys.argv[1:]`.
 
     Returns:
         The exit status: 0; 2 if the input is invalid, or a file cannot be read or written; 130 after
@@ -147,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failed(message: str) -> typer.Exit:
-    """Print an error on standard error, without control characters from a text or a file name."""
+    """Print an error on standard error, without control characters; return an exit with status 2."""
     sys.stderr.write(f"{visible_text(message)}\n")
     return typer.Exit(2)
 

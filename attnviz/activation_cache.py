@@ -17,7 +17,7 @@ _PATTERN = re.compile(r"(blocks|encoder|decoder)\.(\d+)\.(attn|cross_attn)\.hook
 
 
 class ActivationCache(Protocol):
-    """A mapping from names, or layer numbers, to arrays."""
+    """A mapping from names or layer numbers to arrays."""
 
     def keys(self) -> Iterable[Any]:
         """Return the names."""
@@ -42,8 +42,8 @@ def from_cache(
     Args:
         cache: an `ActivationCache` of TransformerLens, as `run_with_cache` returns it for one text; or a
             mapping from layers, counted from 0, to weights: [head, query, key] or [1, head, query, key], as
-            torch tensors, NumPy arrays or lists. Layers can be missing. A single stack is a decoder if no
-            token attends to later ones.
+            torch tensors, NumPy arrays or lists. Layers can be missing. The only stack of a model is a
+            decoder if no token attends to later tokens.
         tokens: the queries and keys, such as `model.to_str_tokens(text)`; in an encoder–decoder, the
             encoder's tokens.
         target_tokens: the decoder's tokens in an encoder–decoder.
@@ -64,8 +64,8 @@ def from_cache(
             layers[kind][int(number)] = cache[name]
     if not any(layers.values()):
         raise InvalidTrace(
-            "The cache has no attention weights. TransformerLens calls them “blocks.0.attn.hook_pattern”: "
-            "include these names in names_filter."
+            "The cache has no attention weights. TransformerLens stores them under names such as "
+            "“blocks.0.attn.hook_pattern”: include these names in names_filter."
         )
     encoder, decoder, cross = (
         [stack.get(number) for number in range(max(stack, default=-1) + 1)] for stack in layers.values()

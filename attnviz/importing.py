@@ -1,4 +1,4 @@
-"""Supported versions of other packages, and a lock for the first import of the large ones."""
+"""Supported versions of other packages, and a lock for the first import of torch or transformers."""
 
 import re
 import threading
@@ -9,7 +9,7 @@ from importlib import metadata
 from attnviz.errors import AttnvizError
 from attnviz.text import joined
 
-# transformers warns about a missing Jupyter package for progress bars, which attnviz does not use.
+# transformers warns about a missing Jupyter package for progress bars; attnviz uses neither.
 warnings.filterwarnings("ignore", message="IProgress not found")
 
 EXTRAS = {
@@ -53,7 +53,7 @@ def need(*requirements: str, extra: str | None = None) -> None:
             untested = f"attnviz is tested with {requirement}, and {name} {found} is installed."
             warnings.warn(untested, stacklevel=2)
     if missing:
-        part = "This part of attnviz" if extra is None else f"This part of attnviz, its extra [{extra}],"
+        part = "This part of attnviz" if extra is None else f"This part of attnviz (extra [{extra}])"
         install = " ".join(f'"{requirement}"' for requirement in missing)
         raise AttnvizError(
             f"{part} needs {joined(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed. "
@@ -62,7 +62,7 @@ def need(*requirements: str, extra: str | None = None) -> None:
 
 
 def _within(version: str, requirement: str) -> bool:
-    """Return whether a version such as "2.13.0+cpu" is within "torch>=2.6,<3"."""
+    """Return whether a version such as "2.13.0+cpu" satisfies "torch>=2.6,<3"."""
     bounds = dict(re.findall(r"(>=|<)([\d.]+)", requirement))
     release = _release(version)
     return _release(bounds.get(">=", "0")) <= release and (
@@ -102,7 +102,7 @@ gate = _Gate()
 """The lock for the first import of torch or transformers. Do not hold it during other slow work.
 
 If two threads import transformers for the first time at the same time, one of them fails with an
-ImportError: its modules load their contents on first use, and are still incomplete for the second thread.
+ImportError: transformers loads its modules on first use, and the second thread finds them incomplete.
 
 Raises:
     AttnvizError: a package of the extra is missing.

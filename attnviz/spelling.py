@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 SPACES = "Ġ▁"
-"""The characters by which tokenizers replace a space: Ġ in GPT-2, ▁ in SentencePiece."""
+"""The characters that replace a space in tokens: Ġ in GPT-2, ▁ in SentencePiece."""
 
 BROKEN = "\ufffd"
 """The replacement character for bytes that are not valid UTF-8."""
@@ -24,8 +24,7 @@ _CHARACTERS = {byte: character for character, byte in _BYTES.items()}
 def spelled_bytes(spelling: str) -> bytes | None:
     """Return the bytes of a token from a byte-level vocabulary: "Ġdog" → b" dog", and "<0xE2>" → one byte.
 
-    Returns:
-        None if it cannot be such a token. Some tokens of other vocabularies also have this form.
+    Return None for any other spelling. Some tokens of other vocabularies also have this form.
     """
     if one := _ONE_BYTE.fullmatch(spelling):
         return bytes.fromhex(one[1])

@@ -75,7 +75,7 @@ class Patch(NamedTuple):
         picture: the index of the image, from 0.
         view: 0 for the whole image; 1 for the image at a higher resolution, if the model cuts it into tiles.
         row, column: the position among the patches of this view, from 0.
-        box: left, top, right and bottom edge, relative to the image's width and height. They are below
+        box: left, top, right and bottom edges, relative to the image's width and height. They can be below
             0 or above 1 if the model adds a margin.
     """
 
@@ -620,8 +620,8 @@ class Trace:
         Args:
             file: a path, used as given (no ".npz" is added), or a binary file open for writing. An existing
                 file is replaced after everything is written.
-            what: "all"; or "attention" to omit each layer's W_O, which is the same for every text, and most
-                of the file if the text is short.
+            what: "all"; or "attention" to omit each layer's W_O, which is the same for every text and
+                makes up most of the file if the text is short.
 
         Raises:
             InvalidTrace: the trace is too large for a file, or `what` is unknown.
@@ -879,7 +879,7 @@ def _weights_alone(
     columns: tuple[Token, ...],
     sink: bool,
 ) -> list[Block]:
-    """Return one block per layer that has only weights."""
+    """Return a block for each layer, with weights only."""
     blocks = []
     for layer, given in layers.items():
         where = f"{kind} layer {layer + 1}"
@@ -1111,7 +1111,7 @@ def checked_trace(found: object) -> Trace:
 
 
 def as_int(number: SupportsIndex, name: str) -> int:
-    """Return an int from an integer, including NumPy's.
+    """Convert an integer, including NumPy's, to an int.
 
     Raises:
         TypeError: it is not an integer.

@@ -1,7 +1,7 @@
 """Measure a live room with a hundred students: counted votes, the delay of views, CPU time and memory.
 
 The servers are real, and websocket clients replace the browsers; they reconnect after a lost connection as a
-browser does. Two servers that share a Redis behind HAProxy are also measured; one is killed during a poll.
+browser does. Two servers behind HAProxy that share one Redis are also measured; one is killed during a poll.
 
 Run: python -m benchmarks.classroom [--smoke]
 """
@@ -34,10 +34,10 @@ from tests.browser.server import Server, running
 RANDOM = random.Random(0)  # noqa: S311 - not for security
 OPTIONS = ["dog", "road", "it"]
 TIMEOUT_SECONDS = 60
-RETRY_SECONDS = 10.0  # after which the teacher repeats a question that has not appeared
-VOTING_SECONDS = 3.0  # in which all students vote
+RETRY_SECONDS = 10.0  # until the teacher repeats a question that has not appeared
+VOTING_SECONDS = 3.0  # all students vote within this time
 HEARTBEAT_SECONDS = 20.0
-WARM_UP_MINUTES = 10  # of the lesson, after which caches are full
+WARM_UP_MINUTES = 10  # time until caches are full
 
 
 class Client:
@@ -140,7 +140,7 @@ class Lesson:
         return [student.arrived[query] - begun for student in self.students]
 
     async def poll(self, interrupt: Callable[[], None] | None = None) -> bool:
-        """Run a poll; return whether each vote was counted once. `interrupt` is called during the votes."""
+        """Run a poll; return whether each vote was counted once. `interrupt` is called during voting."""
         number = await self._ask()
         await self.wait_until_all(lambda state: bool(state["poll"]) and state["poll"]["round"] == number)
         choices = [RANDOM.randrange(len(OPTIONS)) for _ in self.students]
@@ -202,7 +202,7 @@ async def one_server(
         report.section(f"One server, {size} students")
         latencies = [each for _ in range(rounds) for each in await paced(room.show_a_view())]
         figure = f"{1e3 * statistics.median(latencies):.0f} / {1e3 * p95(latencies):.0f} ms"
-        report.row("from push to the student's message, p50 / p95", figure, "≤ 1 s", met=p95(latencies) <= 1)
+        report.row("delay of a view, p50 / p95", figure, "≤ 1 s", met=p95(latencies) <= 1)
         counted = [await room.poll() for _ in range(3)]
         report.row(
             "each vote counted once (3 polls)",
@@ -246,7 +246,7 @@ async def two_servers(report: Report, address: str, kill: Callable[[], None], si
         )
         latencies = await room.show_a_view()
         report.row(
-            "before: from push to the student's message, p95",
+            "delay of a view before, p95",
             f"{1e3 * p95(latencies):.0f} ms",
             "≤ 1 s",
             met=p95(latencies) <= 1,
@@ -261,7 +261,7 @@ async def two_servers(report: Report, address: str, kill: Callable[[], None], si
         )
         latencies = await room.show_a_view()
         report.row(
-            "after: from push to the student's message, p95",
+            "delay of a view after, p95",
             f"{1e3 * p95(latencies):.0f} ms",
             "≤ 1 s",
             met=p95(latencies) <= 1,
@@ -273,7 +273,7 @@ def serving(rooms: str) -> Iterator[Server]:
     """Yield a running server.
 
     Args:
-        rooms: the URL of the Redis that stores the rooms; "": they are stored in memory.
+        rooms: the URL of the Redis database for the rooms; "": the rooms are stored in memory.
     """
     where = patch.dict(os.environ, {"ATTNVIZ_ROOMS": rooms})
     with tempfile.TemporaryDirectory() as home, where, running(Path(home)) as server:
@@ -289,7 +289,7 @@ def rooms_url(url: str) -> str:
 
 
 async def paced(showing: Any) -> list[float]:
-    """Show a view, at most four a second."""
+    """Wait for a view, for at least a quarter of a second; return its delays in seconds."""
     shown: list[float]
     shown, _ = await asyncio.gather(showing, asyncio.sleep(0.25))
     return shown

@@ -1,4 +1,4 @@
-"""Measure the Explore page: server start, another head, changes computed by the server, transferred bytes.
+"""Measure the Explore page: server start, clicks on heads, changes computed by the server, transferred bytes.
 
 All times are measured in Chromium, up to the frame that shows the change. Each run alternates between the
 compared clicks.

@@ -77,7 +77,7 @@ def record(browser: Browser, server: Server, clicks: Clicks = clicks) -> list[by
     def on_received(message: bytes | str) -> None:
         assert isinstance(message, bytes)  # noqa: S101
         answer = ForwardMsg.FromString(message)
-        if answer.WhichOneof("type") == "script_finished":  # an interrupted run is no answer
+        if answer.WhichOneof("type") == "script_finished":  # an interrupted run does not count as an answer
             exchanges[-1].answered = answer.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN
 
     def watch(socket: WebSocket) -> None:
@@ -108,7 +108,7 @@ def _is_trigger(widget: WidgetState) -> bool:
 
 
 def after_reconnection(message: bytes) -> bytes:
-    """Return the first message after a reconnection: the same settings for the whole page, without the click.
+    """Return the first message after a reconnection: the same values for the whole page, without the click.
 
     A new session has no fragments yet, so it cannot rerun a single fragment.
     """

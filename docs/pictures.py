@@ -1,4 +1,4 @@
-"""Retake the screenshots of the README and the documentation: `python -m docs.pictures`."""
+"""Retake the screenshots for the README and the documentation: `python -m docs.pictures`."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

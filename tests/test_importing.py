@@ -35,6 +35,6 @@ def test_versions_are_compared_number_by_number(version: str, requirement: str, 
 
 def test_the_error_names_all_missing_packages_of_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(importing.EXTRAS, "app", ("nobodys>=1,<2", "numpy>=2", "none-such>=3"))
-    message = "its extra [app], needs nobodys>=1,<2 and none-such>=3, which are not installed."
+    message = "(extra [app]) needs nobodys>=1,<2 and none-such>=3, which are not installed."
     with pytest.raises(AttnvizError, match=re.escape(message)):
         importing.need_extra("app")

@@ -91,7 +91,7 @@ def test_the_error_without_torch_names_the_extra() -> None:
         "try: attnviz.trace('The dog slept.')\n"
         "except attnviz.AttnvizError as error: print(error)"
     )
-    assert "its extra [torch], needs torch" in only_with("numpy", code=code)
+    assert "(extra [torch]) needs torch" in only_with("numpy", code=code)
 
 
 def test_tracing_needs_only_the_extra_torch_and_the_model() -> None:

@@ -47,7 +47,7 @@ class Figures:
 
     Attributes:
         exact: Fraction of sentences translated correctly word for word, by split.
-        pronoun: Fraction of minimal pairs' sentences in which the correct one of "il" and "elle" is more
+        pronoun: Fraction of sentences in minimal pairs in which the correct one of "il" and "elle" is more
             likely; chance level 0.5.
         layer, head: The encoder head to which the following results belong, from 1.
         subject, object: The head's attention from "it" if the referent is the first or the second noun.

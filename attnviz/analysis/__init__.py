@@ -1,4 +1,4 @@
-"""Analysis of a trace or of weights, without a model: entropy, distances, norms, rollout, behaviour of heads.
+"""Measures of a trace or of weights, without a model: entropy, distances, norms, rollout, head behaviour.
 
 Only the names in `__all__` are public. `attnviz.experiments` has the functions that run a model.
 """

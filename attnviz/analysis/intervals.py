@@ -30,13 +30,13 @@ def wilson(right: int, total: int) -> tuple[float, float]:
         total: Number of independent answers.
 
     Returns:
-        The ends, 0 to 1; (0, 1) without answers. The confidence level is `CONFIDENCE`.
+        The ends, from 0 to 1; (0, 1) if `total` is 0. The confidence level is `CONFIDENCE`.
 
     Raises:
         ValueError: `right` is not between 0 and `total`.
     """
     if not 0 <= right <= total:
-        raise ValueError(f"The number of correct answers must be 0 to {total}, not {right}.")
+        raise ValueError(f"The number of correct answers must be from 0 to {total}, not {right}.")
     if total == 0:
         return 0.0, 1.0
     z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
@@ -56,8 +56,8 @@ def mean_interval(mean: float, variance: float, count: int) -> tuple[float, floa
 
     Args:
         mean: Mean of the numbers.
-        variance: Variance of the numbers, divided by n.
-        count: Number n of independent numbers.
+        variance: Variance of the numbers, with divisor n.
+        count: Sample size n; the numbers must be independent.
 
     Returns:
         The ends; NaN for fewer than `MIN_FOR_MEAN` numbers.
@@ -69,17 +69,17 @@ def mean_interval(mean: float, variance: float, count: int) -> tuple[float, floa
 
 
 def bootstrap_interval(counts: Counts, totals: Doubles) -> tuple[Doubles, Doubles]:
-    """Return the confidence interval of a proportion by a bootstrap over examples (Efron 1979).
+    """Return the confidence interval of each head's proportion by a bootstrap over examples (Efron 1979).
 
     Items of one example are not independent, so complete examples are resampled. If the two ends are
     equal, for example because all items are right, Wilson's interval over the examples is returned.
 
     Args:
-        counts: [example, layer], number of items.
-        totals: [example, layer, head], number of correct items.
+        counts: [example, layer], numbers of items.
+        totals: [example, layer, head], numbers of correct items.
 
     Returns:
-        The ends, two float64 [layer, head].
+        The lower and the upper ends, each float64 [layer, head].
     """
     examples, layers, heads = totals.shape
     draws = np.random.default_rng(0).multinomial(examples, np.full(examples, 1 / examples), BOOTSTRAP_SAMPLES)

@@ -1,4 +1,4 @@
-"""The heads with the largest weight between two tokens, and a model's strongest links."""
+"""The heads with the largest weight between two tokens, and the pairs of tokens with the largest weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Link(NamedTuple):
 
 
 class LinkChange(NamedTuple):
-    """The change of one head's weight between two sentences; `change` is after − before."""
+    """The change of one head's weight between two sentences; `change` is `after` − `before`."""
 
     layer: int
     head: int
@@ -35,7 +35,7 @@ def rank_links(weights: Floats, query: int, key: int) -> tuple[Link, ...]:
 
     Args:
         weights: [layer, head, query, key].
-        query, key: from 0.
+        query, key: Indices of the tokens, from 0.
     """
     link = weights[:, :, query, key]
     return tuple(Link(layer, head, float(link[layer, head])) for layer, head in ranked(link))
@@ -46,7 +46,7 @@ def rank_changes(before: Floats, after: Floats, query: int, key: int) -> tuple[L
 
     Args:
         before, after: [layer, head, query, key], weights in the first and in the second sentence.
-        query, key: from 0, in both sentences.
+        query, key: Indices of the tokens in both sentences, from 0.
 
     Raises:
         AttnvizError: the two arrays have different shapes.
@@ -74,8 +74,8 @@ class StrongestLink(NamedTuple):
 def strongest_links(blocks: Sequence[Block], maximum: int) -> tuple[StrongestLink, ...]:
     """Return the pairs of tokens with the largest weights, largest first, and the head of each weight.
 
-    Special tokens, a token's attention to itself, and a decoder's attention to its first token are excluded:
-    they serve as default targets (Clark et al. 2019; Xiao et al. 2024, "attention sinks").
+    Special tokens, a token's attention to itself, and a decoder's attention to its first token are excluded,
+    because special and first tokens are often default targets (Clark et al. 2019; Xiao et al. 2024: "sinks").
 
     Args:
         blocks: Blocks of one kind.
@@ -103,7 +103,7 @@ def strongest_links(blocks: Sequence[Block], maximum: int) -> tuple[StrongestLin
 
 
 def _included(block: Block) -> Mask:
-    """Return [query, key], True for links that are not excluded."""
+    """Return a mask, [query, key]: True for links that `strongest_links` includes."""
     queries, keys = (
         np.array([not token.special for token in tokens]) for tokens in (block.query_tokens, block.key_tokens)
     )

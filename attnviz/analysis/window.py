@@ -36,11 +36,11 @@ TOP = 16
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A part of the rows and of the columns.
+    """A square part of a matrix.
 
     Attributes:
         row, column: The first row and column.
-        span: The number of rows, and of columns.
+        span: The number of rows and of columns.
     """
 
     row: int
@@ -61,11 +61,11 @@ class Window:
         return Window(row, column, span)
 
     def centred(self, row: int, column: int) -> Window:
-        """Return a window of the same span around a cell."""
+        """Return a window of the same span, centred on a cell."""
         return Window(row - self.span // 2, column - self.span // 2, self.span)
 
     def ranges(self, queries: int, keys: int) -> tuple[range, range]:
-        """Return the rows and the columns."""
+        """Return the window's rows and columns, clipped to the text."""
         row, column = range(queries), range(keys)
         return row[self.row : self.row + self.span], column[self.column : self.column + self.span]
 
@@ -124,7 +124,7 @@ def find_token(tokens: Sequence[DisplayToken], text: str) -> list[int]:
 
 
 def next_match(places: Sequence[int], start: int, step: int) -> int | None:
-    """Return the first place after a start (`step` 1) or before it (−1), wrapping around."""
+    """Return the next place after `start` (`step` 1) or before it (−1), wrapping around, or None."""
     ordered = places if step > 0 else places[::-1]
     later = (place for place in ordered if (place - start) * step > 0)
     return next(later, ordered[0] if ordered else None)
@@ -151,12 +151,12 @@ class Summary(NamedTuple):
 
 
 def rows_of(block: Block, head: int, places: Sequence[int]) -> Floats:
-    """Return a head's weights from some queries, [query, key]; NaN where masked. Numbers count from 0."""
+    """Return a head's weights from some queries, [query, key]; NaN where masked."""
     return np.where(block.allowed(places), block.rows(head, places), np.float32(np.nan))
 
 
 def summary(block: Block, head: int) -> Summary:
-    """Return the overview of a complete head; its rows are read in tiles."""
+    """Return the overview of a head over the complete text, computed tile by tile."""
     _, queries, keys = block.shape
     size = whole_window(queries, keys).block
     step = size * max(1, TILE // (size * keys))

@@ -31,15 +31,15 @@ _SUBPAGES = {
 PICTURE_FIRST_ON_PHONES = "picture-first"
 
 # Streamlit leaves 96 pixels above a page, 80 at its sides and 24 around a title; pictures need that space.
-# The element that loads the widgets' code is hidden. A room's bar covers the bottom of the page; it must not
-# fade during reruns, or the page's text would show through.
-# Chips and primary buttons would be white on the primary colour, which is light in the dark theme.
+# The element that loads the widgets' code takes no space. A room's bar covers the bottom of the page; it must
+# not fade during reruns, or the page's text would show through.
+# Text on chips and primary buttons would be white on the primary colour, which is light in the dark theme.
 # Right-to-left text must not change the direction of its surroundings.
-# Streamlit sets a font size of 16 pixels, ignoring the browser's. iOS zooms in on inputs with a smaller font.
+# Streamlit sets 16 pixels, ignoring the font size of the browser. iOS zooms in on inputs with a smaller font.
 # Labels of buttons are not truncated, and keyboard focus is visible in the menu.
 # With forced colours, pressed buttons, sliders and switches would be invisible.
 # On a phone the picture must be on the first screen: titles and gaps are smaller there.
-# Phones have no teacher's view. Code has no colours: they have too little contrast, and blue is for queries.
+# Phones have no teacher's view. Code is not coloured: contrast would be too low, and blue is for queries.
 _STYLE = """
 <style>
 html { font-size: 100% !important; }

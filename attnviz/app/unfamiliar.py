@@ -30,7 +30,7 @@ def unfamiliar(groups: Iterable[DisplayToken]) -> str:
     if unknown:
         more = [f"{len(unknown) - _MAX_QUOTED:,} more"] if len(unknown) > _MAX_QUOTED else []
         quoted = joined([*list(unknown)[:_MAX_QUOTED], *more])
-        notes.append(f"MiniLM has one token for all unknown characters; they are: {quoted}.")
+        notes.append(f"MiniLM replaces all unknown characters with the same token: {quoted}.")
     if split and 2 * split >= len(words):
         notes.append(
             f"Split into pieces (##): {split} of {plural(len(words), 'word')}. MiniLM was trained on English."

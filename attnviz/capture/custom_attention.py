@@ -43,7 +43,7 @@ def install_recorders(network: PreTrainedModel) -> None:
 def _fast_forward(
     module: nn.Module, reader: Reader, finish: FinishAttention
 ) -> Callable[..., tuple[Tensor, Tensor | None]]:
-    """Return a forward function for the module that computes no weights when vectors are recorded.
+    """Return a forward function for the module; it computes no weights when vectors are recorded.
 
     The function holds only a weak reference to its module; see `_with_recording`.
     """
@@ -61,7 +61,7 @@ def _fast_forward(
 
 
 def _attend_by_rules(module: Any, reader: Reader, named: Arguments, tokens: int) -> Tensor:
-    """Return the head outputs of a text while vectors are recorded."""
+    """Return the head outputs of a text, and record the vectors."""
     record = reader(module, named, torch.empty(1).expand(1, 1, 1, tokens))  # a placeholder for the weights
     bias = KeyBias(record.bias.reshape(-1, tokens)) if isinstance(record.bias, Tensor) else record.bias
     is_local = getattr(module, "attention_type", None) == "local"  # GPT-Neo
@@ -108,7 +108,7 @@ def _with_recording(module: nn.Module, reader: Reader) -> Callable[..., tuple[Te
 
 
 def _by_name(function: Any, args: tuple[Any, ...]) -> Arguments:
-    """Return all arguments by name, including positional ones."""
+    """Return positional arguments by name; `args` does not include `self`."""
     code = function.__code__
     return dict(zip(code.co_varnames[1 : code.co_argcount], args, strict=False))
 
@@ -199,7 +199,7 @@ def _disentangled(
 
     Args:
         query, key: [head, token, d_head].
-        positions: the projected position embeddings, [head, bucket, d_head], as keys and as queries, scaled.
+        positions: scaled projections of the position embeddings, [head, bucket, d_head], to keys and queries.
         relative: [1, query, key], distances or their buckets.
         span: the bucket of distance 0.
     """
@@ -219,9 +219,9 @@ def _gptj(module: Any, inputs: Arguments, weights: Tensor) -> Record:
 def _gpt_neo(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     """GPT-Neo: dot products without scaling; every other layer has a sliding window."""
     query, key, value = (inputs[name] for name in ("query", "key", "value"))
-    mask = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])  # the window
+    mask = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])  # includes the window
     if inputs.get("attention_mask") is not None:
-        # The sum is −∞ for a key that both mask, which happens only in rows of padding.
+        # The sum is −∞ where both masks exclude a key, which happens only in rows of padding.
         mask = mask + inputs["attention_mask"]
     return Record(module, query, key, value, mask, 1.0, None, weights)
 

@@ -17,14 +17,14 @@ from attnviz.capture.model import Candidate, Prediction, Writing
 from attnviz.models.tokenizer import TextTokenizer
 
 MAX_CANDIDATES = 10
-"""The number of candidates in a prediction: the most probable tokens."""
+"""The maximum number of candidates in a prediction, which are the most probable tokens."""
 
 
 class Step(NamedTuple):
     """One generated token.
 
     Attributes:
-        id: the row in the vocabulary.
+        id: the token's id in the vocabulary.
         before: [vocabulary], the model's probabilities; they sum to 1.
         after: [vocabulary], the sampling probabilities after temperature, top-k and top-p.
     """
@@ -73,7 +73,7 @@ def generate(
 
     Args:
         ids: the tokens so far: a text, or the decoder's start token.
-        writing: the number of tokens, and how each is sampled.
+        writing: the number of tokens and the sampling settings.
         limit: the maximum length of the model's input.
         source: the encoder's tokens in an encoder–decoder, else None.
         context: a context for each forward pass, to apply edits. Each pass then processes all tokens again,
@@ -146,7 +146,7 @@ def sampling_probabilities(
 
     Args:
         scores: [vocabulary], the model's scores before the softmax.
-        defaults: its `forbidden` tokens have probability 0, and its `first` token 1 at position 1.
+        defaults: `forbidden` tokens have probability 0; at position 1, the `first` token has probability 1.
         place: the position of the token, from 0; a decoder's start token has position 0.
 
     Returns:
@@ -181,8 +181,8 @@ def next_tokens(
     """Predict the next token at every position, in one pass over all tokens.
 
     Args:
-        inputs: the arguments of the forward pass, each [1, token]; predictions are for the tokens of
-            `decoder_input_ids` if there are any, else of `input_ids`.
+        inputs: the arguments of the forward pass, each [1, token]; each prediction follows a token of
+            `decoder_input_ids`, if given, or of `input_ids`.
         writing: the settings with which the last tokens were generated, or None.
         written: the number of generated tokens at the end.
         end: the token that ended the text; it is not part of the inputs.

@@ -100,10 +100,10 @@ class Bias(Protocol):
     """A rule for a bias, which is added to the scaled scores."""
 
     def of(self, heads: list[int]) -> Bias:
-        """Return the bias of some of the heads."""
+        """Return the bias of these heads."""
 
     def rows(self, queries: Tensor) -> Tensor:
-        """Return [head, query, key] for these query positions."""
+        """Return the bias for these query positions, [head, query, key]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +117,11 @@ class KeyBias:
     line: Tensor
 
     def of(self, heads: list[int]) -> KeyBias:
-        """Return the bias of some of the heads."""
+        """Return the bias of these heads."""
         return KeyBias(self.line[heads])
 
     def rows(self, queries: Tensor) -> Tensor:
-        """Return [head, query, key] for these query positions."""
+        """Return the bias for these query positions, [head, query, key]."""
         return self.line[:, None].expand(-1, len(queries), -1)
 
 
@@ -138,11 +138,11 @@ class DistanceBias:
     queries: int
 
     def of(self, heads: list[int]) -> DistanceBias:
-        """Return the bias of some of the heads."""
+        """Return the bias of these heads."""
         return replace(self, line=self.line[heads])
 
     def rows(self, queries: Tensor) -> Tensor:
-        """Return [head, query, key] for these query positions."""
+        """Return the bias for these query positions, [head, query, key]."""
         first = self.queries - 1 - queries
         keys = torch.arange(self.line.shape[1] - self.queries + 1, device=self.line.device)
         return self.line[:, first[:, None] + keys]
@@ -169,7 +169,7 @@ class DisentangledBias:
     buckets: Tensor
 
     def of(self, heads: list[int]) -> DisentangledBias:
-        """Return the bias of some of the heads."""
+        """Return the bias of these heads."""
         position_key, position_query = (
             None if each is None else each[heads] for each in (self.position_key, self.position_query)
         )
@@ -178,7 +178,7 @@ class DisentangledBias:
         )
 
     def rows(self, queries: Tensor) -> Tensor:
-        """Return [head, query, key] for these query positions."""
+        """Return the bias for these query positions, [head, query, key]."""
         heads, keys, _ = self.key.shape
         distances = queries[:, None] - torch.arange(keys, device=queries.device) + keys - 1
         buckets = self.buckets[distances].expand(heads, -1, -1)
@@ -197,7 +197,7 @@ Attend = Callable[..., Tensor]
 class VectorWeights:
     """A layer's weights, [head, query, key], computed in rows on demand, as by the model's `eager` attention.
 
-    Rounding can differ from the weights that the model used, because it ran with another kernel.
+    They can differ by rounding from the weights in the model's forward pass, which ran with another kernel.
 
     Attributes:
         query: [head, query, d_head], in the model's dtype and on its device.
@@ -222,11 +222,11 @@ class VectorWeights:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """[head, query, key]."""
+        """The shape, [head, query, key]."""
         return (*self.query.shape[:2], self.key.shape[1])
 
     def rows(self, head: int, queries: Sequence[int]) -> Floats:
-        """Return [query, key] of one head; `head` and `queries` are indices into `query`."""
+        """Return the weights of one head, [query, key]; `head` and `queries` are indices into `query`."""
         places = [self.places[query] for query in queries]
         group = head // (len(self.query) // len(self.key))
         device = self.query.device
@@ -317,7 +317,7 @@ def check_size(limit: int, shape: tuple[int, ...], item_bytes: int) -> None:
 
 
 def additive(allowed: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return a mask to add to the scores: 0 where allowed, else the smallest number of the dtype."""
+    """Return a mask to add to the scores: 0 where allowed, else the lowest finite number of the dtype."""
     return torch.zeros(allowed.shape, dtype=dtype, device=allowed.device).masked_fill_(
         ~allowed, torch.finfo(dtype).min
     )

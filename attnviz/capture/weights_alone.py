@@ -1,4 +1,4 @@
-"""Traces of models with attention that cannot be decomposed: only weights, as transformers returns them."""
+"""Traces with weights only, for models with queries, keys and values that cannot be recorded."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def load_or_fall_back(
     tokenizer: TextTokenizer,
     original: PreTrainedModel | None = None,
 ) -> HuggingFaceModel:
-    """Load a model; fall back to attention weights only.
+    """Load a model; if its attention cannot be recorded, load it for its attention weights only.
 
     Args:
-        network: Function that loads the network; with True, only for the weights that it returns.
+        network: Function that loads the network; with True, one that returns attention weights.
         original: The caller's model object, which shares its parameters with the network.
 
     Raises:
-        ModelNotSupported: even its weights cannot be shown.
+        ModelNotSupported: not even its weights can be shown.
     """
     try:
         return HuggingFaceModel(entry, network(False), tokenizer, original)
@@ -67,7 +67,7 @@ class WeightsModel(HuggingFaceModel):
 
     Args:
         entry, network, tokenizer: as for `HuggingFaceModel`; the network has `eager` attention.
-        reason: The reason why its attention cannot be decomposed, as one sentence.
+        reason: The reason why only its weights are available, as one sentence.
 
     Raises:
         ModelNotSupported: transformers does not return its weights.
@@ -82,7 +82,7 @@ class WeightsModel(HuggingFaceModel):
         if entry.family in LOCAL and entry.family != "big_bird":
             summarizes = getattr(network.config, "encoder_attention_type", "") == "transient-global"
             self.notes = (NOTE, SUMMARIES) if summarizes else (NOTE,)
-        # In transformers, BigBird replaces its attention permanently at its first short input.
+        # In transformers, BigBird permanently switches to full attention at its first short input.
         if getattr(network.config, "attention_type", "") == "block_sparse" and entry.layers:
             self.notes = (NOTE, REPEATED)
             choose_attention_by_length(network)

@@ -82,7 +82,7 @@ class Corpus:
                 "Open it in an editor, save it as plain text in UTF-8, and try again."
             )
         if not filled:
-            raise EmptyText(f"There is no sentence in {quoted(name)}. Write one on each line, and try again.")
+            raise EmptyText(f"There is no sentence in {quoted(name)}. Enter one per line, and try again.")
         if maximum is not None and lines > maximum:
             raise AttnvizError(
                 f"{quoted(name)} has {lines:,} lines; this page accepts at most {maximum:,}. Shorten it, "

@@ -1,4 +1,4 @@
-"""Tests of grammatical relations: whether a head attends between a dependent word and its head word."""
+"""Tests of grammatical relations: whether attention heads link a dependent word and its head word."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def parse(text: str) -> tuple[AnnotatedSentence, ...]:
 
 
 def _place(shown: DisplayTokens, span: Span) -> int:
-    """Return the index of the shown word at a span, from 0."""
+    """Return the index, from 0, of the shown word at a span."""
     for place, group in enumerate(shown.groups):
         if group.special:
             continue
@@ -158,7 +158,7 @@ def _place(shown: DisplayTokens, span: Span) -> int:
 
 
 def _annotated(sentence: AnnotatedSentence | None, line: str) -> AnnotatedSentence:
-    """Return the sentence with the relations of one more line."""
+    """Return the sentence with the relations of another line added."""
     if sentence is None:
         raise AttnvizError("there is no sentence above these relations. Write it on the line before.")
     return AnnotatedSentence(sentence.text, (*sentence.relations, *_relations(line, sentence.text)))

@@ -78,8 +78,8 @@ def _score(query: Query, read: PairWeights) -> Scored:
     referents = [sentence.right for sentence in read.pair.readings]
     right = np.array([each[word] > each[1 - word] for each, word in zip(weights, referents, strict=True)])
     scores = np.where(read.allowed[at][:, None], right.all(axis=0), np.nan)[None]
-    # A head that attends more to different nouns in the two sentences is right in both or in neither, and
-    # by chance in half of these pairs, as in McNemar's test.
+    # A head that attends more to a different noun in each sentence is right in both sentences or in neither;
+    # by chance, it is right in half of these pairs, as in McNemar's test.
     changes = (right[0] == right[1])[None] / 2
     # Weights from the pronoun are added over both words; weights to the pronoun are averaged.
     attention = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)

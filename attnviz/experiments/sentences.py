@@ -54,13 +54,13 @@ def check_any_read(read: int, unit: str, skipped: Sequence[SkippedSentence]) -> 
 def traces(
     entry: Entry, model: Model, examples: Sequence[Sequence[str]]
 ) -> Iterator[tuple[int, list[Trace] | SkippedSentence]]:
-    """Read the sentences of each example; examples of similar length share a forward pass.
+    """Trace the sentences of each example; examples of similar length share a forward pass.
 
     Args:
         examples: The sentences of each example.
 
     Yields:
-        The number of each example, from 0, with its traces or the reason why it was skipped, in any order.
+        In any order: the number of each example, from 0, and its traces or the reason why it was skipped.
     """
     lengths: dict[int, int] = {}
     for number, sentences in enumerate(examples):
@@ -85,7 +85,7 @@ def _length(model: Model, text: str) -> int:
 def _read(
     entry: Entry, model: Model, batch: dict[int, Sequence[str]]
 ) -> Iterator[tuple[int, list[Trace] | SkippedSentence]]:
-    """Read one batch; if the model rejects it, read its examples one by one."""
+    """Trace one batch; if the model rejects it, trace its examples one by one."""
     try:
         inputs = [_input_of(entry, text) for sentences in batch.values() for text in sentences]
         found = iter(list(model.traces(inputs)))
@@ -117,7 +117,7 @@ def self_attention(entry: Entry) -> Kind:
         ModelNotSupported: the model does not read text.
     """
     if not entry.is_text_model:
-        raise ModelNotSupported("This model does not read text. Choose one that does.")
+        raise ModelNotSupported("This model does not read text. Use a text model.")
     return "encoder" if "encoder" in entry.kinds else "decoder"
 
 

@@ -47,10 +47,10 @@ def vector_map(
     Args:
         vectors: [token, d_head].
         tokens: [token], hover texts.
-        found: Tokens found by the search, most similar first.
+        found: Indices of the tokens found by the search, most similar first.
         similarities: Similarity of each found token.
         wanted: [d_head], the vector to search for; drawn projected onto the components of `vectors`.
-        label: Label of the token that this vector belongs to.
+        label: Label of the token with the vector `wanted`.
         vector: Kind of the vectors; sets their colour.
     """
     components = principal_components(vectors)

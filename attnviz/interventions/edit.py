@@ -21,7 +21,7 @@ _PATTERN = re.compile(
     f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?(?: (?(4){_NUMBER}?)>{_NUMBER})?",
     re.ASCII,
 )  # group 4 is the row, which is required for a source key
-_MAX_QUOTED = 40  # characters of an invalid edit in its error message
+_MAX_QUOTED = 40  # maximum characters of an invalid edit in its error message
 
 
 @dataclass(frozen=True)

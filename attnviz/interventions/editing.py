@@ -40,7 +40,7 @@ def places(model: OurModel) -> dict[tuple[Kind, int], str]:
 
 
 def attention_at(model: OurModel, path: str) -> MultiHeadAttention:
-    """Return the attention module at a path of `places`."""
+    """Return the attention module at a path from `places`."""
     return cast("MultiHeadAttention", model.get_submodule(path))
 
 
@@ -93,7 +93,7 @@ class EditedAttention(nn.Module):
         mask: Tensor | None = None,
         past: None = None,  # noqa: ARG002 - no cache: an edit may affect any token
     ) -> MultiHeadSteps:
-        """Run `MultiHeadAttention` with edited weights."""
+        """Run `MultiHeadAttention` with the edits."""
         steps = self.attention(query_tokens, key_tokens, mask)
         weights, output = edited_heads(steps.attention.weights, steps.value, self.edits)
         concatenated = join_heads(output)
@@ -175,6 +175,6 @@ def replace_outputs(
                 )
             if edit.query is not None:
                 rows[edit.query : edit.query + 1] = vectors
-            else:  # one row applies to all
+            else:  # a single vector replaces every row
                 rows[: len(vectors) if len(vectors) > 1 else None] = vectors[: len(rows)]
     return changed.reshape(outputs.shape)

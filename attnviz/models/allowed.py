@@ -68,7 +68,7 @@ def check(name: str) -> None:
 
 
 def target(name: str) -> str:
-    """Return the model with this name on the operator's list; the name itself if there is no list.
+    """Return the model with this name on the operator's list; the name itself if any model is allowed.
 
     The names of the catalogue cannot be redefined, because the lessons use these models.
 
@@ -104,7 +104,7 @@ def opened() -> tuple[str, ...]:
 
 
 def remember(name: str) -> None:
-    """Add a model at the end of `opened`."""
+    """Add a model to the end of `opened`."""
     if name in catalogue.names():
         return
     with _lock:
@@ -153,7 +153,7 @@ def _read(setting: str) -> Mapping[str, str]:
 
 
 def _default_name(model: str) -> str:
-    """Return the default name: a catalogue name or an id as it is; a folder's last part."""
+    """Return the default name: a catalogue name or an id unchanged; for a folder, its last part."""
     return Path(model).name if _is_folder(model) else model
 
 

@@ -1,4 +1,4 @@
-"""Resolution of names: models in the catalogue, folders on this machine, and Hugging Face ids."""
+"""Resolve names of models: entries in the catalogue, folders on this machine, and Hugging Face ids."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HUB_PAGE = re.compile(
 )
 
 BORROWED: dict[str, Entry] = {}
-"""Model objects of a Python program, by their names in a `loading.borrowed` block."""
+"""Entries of a Python program's model objects, by their names in a `loading.borrowed` block."""
 
 
 def kind_of_name(name: str) -> KindOfName:
@@ -115,7 +115,7 @@ def clean_name(text: str) -> str:
 
 
 def entry(name: str) -> Entry:
-    """Return the description of a model before its weights are loaded.
+    """Return the description of a model, without loading its weights.
 
     Args:
         name: a name in the catalogue, a folder, or a Hugging Face id "owner/name", optionally "@revision";

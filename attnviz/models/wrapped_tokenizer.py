@@ -61,7 +61,7 @@ class WrappedTokenizer:
     def __init__(self, wrapper: Any) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # each copy of Marian's tokenizer recommends a package
+                warnings.simplefilter("ignore")  # copying Marian's tokenizer recommends a package
                 self._wrapper = copy.deepcopy(wrapper)
         except Exception:  # noqa: BLE001 - it contains an object that cannot be copied
             self._wrapper = wrapper
@@ -93,7 +93,7 @@ class WrappedTokenizer:
         with self._lock:
             body = found = call(*texts)
             if not getattr(found, "encodings", None):
-                with suppress(TypeError):  # a plain function has no such argument
+                with suppress(TypeError):  # a plain function lacks this argument
                     body = call(texts[0], add_special_tokens=False)
         found, body = (each if isinstance(each, Mapping) else {"input_ids": each} for each in (found, body))
         ids, inner = ([int(number) for number in each["input_ids"]] for each in (found, body))
@@ -154,7 +154,7 @@ class WrappedTokenizer:
         """Do nothing: the tokenizer pads only on request."""
 
     def _spans(self, text: str, ids: Sequence[int]) -> list[Span] | None:
-        """Return the spans of the tokens in the text, or None if they do not spell it."""
+        """Return the spans of the tokens in the text, or None if the tokens do not match the text."""
         spellings = [None if number == self._unknown else self.id_to_token(number) for number in ids]
         lower = text.lower() if len(text.lower()) == len(text) else text
         for cased, change in ((text, str), (lower, str.lower)):
@@ -173,8 +173,8 @@ def spans_of_steps(steps: Sequence[str]) -> list[Span]:
     """Return the span of each token in the text of all tokens.
 
     Args:
-        steps: the decoded text up to each token. Bytes of an incomplete character are replacement characters;
-            once the character is complete, its span belongs to all its tokens.
+        steps: the decoded text up to and including each token. Bytes of an incomplete character are
+            replacement characters; once the character is complete, its span belongs to all its tokens.
     """
     spans: list[Span] = []
     incomplete: list[int] = []  # tokens with an incomplete last character
@@ -202,7 +202,7 @@ def spans_of_steps(steps: Sequence[str]) -> list[Span]:
 
 
 def _aligned(text: str, spellings: Sequence[str | None]) -> list[Span] | None:
-    """Return the consecutive spans of the spellings in the text, or None if they do not match it.
+    """Return the consecutive spans of the spellings in the text, or None if the spellings do not match it.
 
     Args:
         spellings: None for an unknown token, whose span is the text between its neighbours.
@@ -227,7 +227,7 @@ def _aligned(text: str, spellings: Sequence[str | None]) -> list[Span] | None:
 
 
 def _find_span(text: str, spelling: str, end: int, after_unknown: bool) -> Span | None:
-    """Return a token's span after the end of the previous token and white space, or after unknown letters."""
+    """Return the span of a token after the previous token and white space, or after unknown characters."""
     bare = spelling
     for marker in _MARKERS:
         bare = bare.removeprefix(marker).removesuffix(marker)

@@ -1,4 +1,4 @@
-/* bert: a forward pass of BERT that records the vectors and weights of each head. Sums are float64. The Python version
+/* bert: a forward pass of BERT that records the vectors and weights of each head. Sums are in float64. The Python version
    is in attnviz/transformer/. */
 
 /**
@@ -44,7 +44,7 @@ export function forward(tensors, { layers, heads, epsilon }, words, allowed = nu
       }
     }
     const outputs = attend(pass, layer, heads, count, size, allowed);
-    if (layer + 1 === layers) break; // the result of the last layer is not used
+    if (layer + 1 === layers) break; // the output of the last layer is not used
     x = norm(sum(x, apply(outputs, `${layer}.output`)), `${layer}.attention_norm`);
     const inner = apply(x, `${layer}.expand`).map(gelu);
     x = norm(sum(x, apply(inner, `${layer}.contract`)), `${layer}.norm`);
@@ -52,7 +52,7 @@ export function forward(tensors, { layers, heads, epsilon }, words, allowed = nu
   return pass;
 }
 
-/** Computes the weights of a layer in place; returns its heads' outputs, [token, head × dimension]. */
+/** Writes the weights of a layer into `weights`; returns the head outputs, [token, head × dimension]. */
 function attend({ weights, query, key, value }, layer, heads, count, size, allowed) {
   const outputs = new Float32Array(count * heads * size);
   const row = new Float64Array(count);
@@ -78,7 +78,7 @@ function attend({ weights, query, key, value }, layer, heads, count, size, allow
   return outputs;
 }
 
-/** Returns x · Wᵀ + b, [token, row]. Computes two rows for four tokens at a time: eight sums stay in registers. */
+/** Returns x · Wᵀ + b, [token, row]. Computes two rows for four tokens at a time, so that eight sums stay in registers. */
 function linear(x, count, { rows, columns, values, scales }, bias) {
   const y = new Float32Array(count * rows);
   for (let row = 0; row < rows; row += 2) {

@@ -15,9 +15,9 @@ from attnviz.transformer.bert import Bert
 from attnviz.transformer.published import read_config
 
 MAX_TOKENS = 128
-"""Maximum number of tokens of a sentence; its attention weights take 5 MB and a second on a laptop."""
+"""Maximum number of tokens of a sentence; its weights take 5 MB and, on a laptop, a second to compute."""
 
-SHARD_ROWS = 256  # tokens per file of embeddings; a sentence needs about ten of the 120 files, of 0.2 MB each
+SHARD_ROWS = 256  # tokens per file of embeddings; a sentence needs about ten of the 120 files (0.2 MB each)
 _NAMES = {
     "attention.to_query": "query",
     "attention.to_key": "key",
@@ -33,8 +33,8 @@ _NAMES = {
 def tensors(bert: Bert) -> Iterator[tuple[str, Floats]]:
     """Yield the name in bert.js and the values of each parameter: a matrix, [row, column], or a vector.
 
-    The embedding of the first segment is added to the positions. Parameters that are used only after the last
-    attention weights are omitted.
+    The embedding of the first segment is added to the position embeddings. Parameters that the attention
+    weights do not depend on are omitted.
     """
     parameters: dict[str, Floats] = {
         name: parameter.detach().numpy() for name, parameter in bert.named_parameters()

@@ -19,7 +19,7 @@ class Piece(NamedTuple):
 
 
 def pieces(pattern: str, text: str) -> Iterator[Piece]:
-    """Yield all matches of a pattern."""
+    """Yield a piece for each match of a pattern."""
     return (Piece(match[0], *match.span()) for match in re.finditer(pattern, text))
 
 

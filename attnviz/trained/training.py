@@ -1,4 +1,4 @@
-"""The training loop of all bundled models."""
+"""The training loop of the translators and the storytellers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def train(
 
     Args:
         losses: Yields the model's loss on each batch.
-        optimizers: Optimizers of disjoint parameters, with their maximum learning rates.
+        optimizers: Optimizers of disjoint sets of parameters, with their maximum learning rates.
         steps: Number of batches.
         schedule: Returns the factor of the learning rates at a step, counted from 1.
         max_gradient: Maximum L2 norm of the gradient; None for no clipping.

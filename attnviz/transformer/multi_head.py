@@ -31,8 +31,8 @@ class MultiHeadSteps(NamedTuple):
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head₁, …, head_h) W_O, where headᵢ = Attention(Q W_Qᵢ, K W_Kᵢ, V W_Vᵢ).
 
-    The matrices W_Q₁ … W_Q_h are the columns of one d_model × d_model matrix, and likewise W_K and W_V, so
-    that one multiplication computes all heads; d_head = d_model / n_heads (Vaswani et al. 2017, §3.2.2).
+    The matrices W_Q₁ … W_Q_h are blocks of columns of one d_model × d_model matrix, and likewise W_K and W_V,
+    so that one multiplication computes all heads; d_head = d_model / n_heads (Vaswani et al. 2017, §3.2.2).
 
     Args:
         d_model: Size of a token's vector.
@@ -65,7 +65,7 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             mask: True where a query may attend to a key; None masks nothing.
-            past: The pass over the preceding tokens, whose keys and values are reused (key–value cache).
+            past: The steps of the preceding tokens; their keys and values are reused (key–value cache).
                 The mask has a column for each old and new key.
 
         Raises:

@@ -12,7 +12,7 @@ import gridStyle from "./head_grid.css";
 
 const CELL = { min: 24, max: 56 };
 const LABEL = 24; // width of the row labels
-const MARGIN = 4; // right of the last column, for focus rings
+const MARGIN = 4; // space to the right of the last column, for focus rings
 
 /** @typedef {import("./thumbnails.js").Pictures} Pictures */
 

@@ -20,7 +20,7 @@ export function element(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** Returns whether the visitor uses a touch screen, which cannot hover. */
+/** Returns whether the pointer cannot hover, as on a touch screen. */
 export const isTouchScreen = () => matchMedia("(hover: none)").matches;
 
 /**
@@ -113,5 +113,5 @@ export const isolated = (text) =>
     ? `\u2068${text}\u2069`
     : text;
 
-/** True while the page is being printed; set by app/components/printing.js. */
+/** Returns whether the page is being printed, as recorded by app/components/printing.js. */
 export const onPaper = () => "paper" in document.documentElement.dataset;

@@ -151,7 +151,7 @@ export const short = (number) => Number(number.toFixed(2));
 /** Writes an SVG file. */
 export class SvgPen {
   #parts = [];
-  #hatching = false; // true once the file contains the pattern of masked cells
+  #hatching = false; // true once the file contains the pattern for masked cells
 
   constructor(theme) {
     this.theme = theme;

@@ -45,7 +45,7 @@ def test_intervals_equal_published_values() -> None:
 
 def test_no_answers_give_the_full_range_and_impossible_counts_raise() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
-    with pytest.raises(ValueError, match="must be 0 to 3, not 5"):
+    with pytest.raises(ValueError, match="must be from 0 to 3, not 5"):
         wilson(5, 3)
 
 

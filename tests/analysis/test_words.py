@@ -10,7 +10,7 @@ TEXT = "The dog, the “dogs” + THE dog’s."
 PIECES = "The dog , the “ dog ##s ” + THE dog ’ s ."
 
 
-def read() -> tuple[Token, ...]:
+def tokens_of_text() -> tuple[Token, ...]:
     """Return [CLS], the pieces of `TEXT`, and [SEP]."""
     place, word = 0, -1
     found = [CLS]
@@ -23,13 +23,13 @@ def read() -> tuple[Token, ...]:
 
 
 def test_tokens_without_letters_are_punctuation() -> None:
-    tokens = read()
+    tokens = tokens_of_text()
     marks = punctuation(tokens, [TEXT])
     assert [token.text for token, mark in zip(tokens, marks, strict=True) if mark] == list(",“”+’.")
 
 
 def test_same_word_matches_other_positions_only() -> None:
-    tokens = read()
+    tokens = tokens_of_text()
     same = same_word(tokens, [TEXT])
     assert np.array_equal(same, same.T)
     pairs = {(int(i), int(j)) for i, j in np.argwhere(same) if i < j}

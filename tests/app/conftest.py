@@ -43,7 +43,7 @@ def _run_app_py_first() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _stop_jobs_after_test() -> Iterator[None]:
-    """Stop unfinished jobs after each test: they would slow the next one, or run when Python exits."""
+    """Stop unfinished jobs after each test: they would slow the next test, or run when Python exits."""
     yield
     unfinished = [key for key, job in JOBS._jobs.items() if not job.finished]
     stop(JOBS)

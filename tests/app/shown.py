@@ -58,7 +58,7 @@ def press(app: AppTest, label: str) -> AppTest:
 
 
 def open_menu(app: AppTest, menu: str) -> AppTest:
-    """Open a menu that is drawn only when open; return the page."""
+    """Open a menu whose contents are drawn only while it is open; return the page."""
     app.session_state[menu] = True
     return clean(app.run())
 

@@ -1,4 +1,4 @@
-"""Inspecting, opening and selecting models, also on a public server and by links."""
+"""Inspecting, opening and selecting models, also on a public server and by link."""
 
 from pathlib import Path
 
@@ -112,10 +112,10 @@ def test_hub_model_is_requested_only_after_inspect_and_downloaded_after_open(
     assert app.selectbox(key="model").value == name
 
 
-RUBBISH = ["../../etc", "some/id", "x" * 10_000, "**bold** `code` <script>alert(1)</script>", "\0"]
+LINKED_NAMES = ["../../etc", "some/id", "x" * 10_000, "**bold** `code` <script>alert(1)</script>", "\0"]
 
 
-@pytest.mark.parametrize("name", RUBBISH, ids=lambda name: name[:12])
+@pytest.mark.parametrize("name", LINKED_NAMES, ids=lambda name: name[:12])
 def test_link_never_makes_the_server_inspect_a_model(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     inspected: list[str] = []
     entry = resolve.entry
@@ -138,7 +138,7 @@ def test_link_never_makes_the_server_inspect_a_model(name: str, monkeypatch: pyt
 
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch, saved: Path) -> str:
-    """A public server that allows a bundled model and a folder; return the name shown for the folder."""
+    """Allow only a bundled model and a folder, as on a public server; return the folder's shown name."""
     monkeypatch.setenv(allowed.SETTING, f"minilm, {saved / 'bart'}")
     return "bart"
 

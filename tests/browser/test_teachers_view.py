@@ -13,13 +13,13 @@ from tests.browser.visit import PROJECTOR, axe, leading, menu, press, visit, wai
 MIN_FONT_SIZE = 24  # in pixels, readable from a distance
 SIZE = "one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom"
 
-# Find small type, content below the screen, and clipped content. A windowed list shows some of its rows;
-# subscripts and superscripts may be smaller.
+# Find small type, content below the screen, and clipped content. Rows of a scrolling list may be below the
+# screen; subscripts and superscripts may be small.
 _LAYOUT = """
 minSize => {
     const part = document.querySelector("[data-shown]");
     const name = part.className.match(/st-key-slide-(\\S+)/)[1];
-    const end = part.getBoundingClientRect().bottom; // the end of the screen, or the top of the room bar
+    const end = part.getBoundingClientRect().bottom; // the bottom of the screen, or the top of the room bar
     const found = { part: name, small: [], below: [], cut: [], texts: 0 };
     const look = (root) => root.querySelectorAll("*").forEach((one) => {
         if (one.shadowRoot) look(one.shadowRoot);
@@ -58,7 +58,7 @@ def page_name(page: Page) -> str:
 
 @pytest.mark.parametrize("lessons", [LESSONS[:3], pytest.param(LESSONS, marks=pytest.mark.everything)])
 def test_remote_steps_through_large_lessons(page: Page, server: Server, lessons: Sequence[Lesson]) -> None:
-    """The teacher is in a room, since the room bar reduces the space."""
+    """The teacher is in a room, because the room bar reduces the space."""
     page.set_viewport_size(PROJECTOR)
     with leading(page, server.url):
         visit(page, f"{server.url}/{LESSONS[0].name}?teacher=true")

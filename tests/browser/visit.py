@@ -161,7 +161,7 @@ def clear_browser_data(page: Page, hosts: set[str]) -> None:
     for other in page.context.pages:
         if other != page:
             other.close()
-    visited = bool(urlsplit(page.url).netloc)  # not a page that contains only widgets
+    visited = bool(urlsplit(page.url).netloc)  # False for a page that contains only widgets
     if visited:
         page.evaluate("sessionStorage.clear()")
     page.goto("about:blank")

@@ -28,7 +28,7 @@ from transformers.utils import logging
 from tests.capture.tiny_readers import READERS, built
 
 SENTENCE = "The dog did not cross the road as it was too tired ."
-"""A text that every tiny model can read; each word is one token."""
+"""A text in the vocabulary of every tiny model; each word is one token."""
 
 WORDS = tuple(
     dict.fromkeys(

@@ -36,7 +36,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def output_of(run: Run) -> Output:
-    """Run a command that must succeed, and return its output."""
+    """Return a function that runs a command, which must succeed, and returns its output."""
 
     def output_of(*arguments: object) -> str:
         result = run(*arguments)
@@ -48,7 +48,7 @@ def output_of(run: Run) -> Output:
 
 @pytest.fixture
 def error_of(run: Run) -> Output:
-    """Run a command that must fail, and return its error message."""
+    """Return a function that runs a command, which must fail, and returns its error message."""
 
     def error_of(*arguments: object) -> str:
         result = run(*arguments)

@@ -180,7 +180,7 @@ def test_app_serves_with_the_list_of_allowed_models(
     output_of("app", "--port", 8600, "--host", "127.0.0.1")
     assert served == [((8501, None), "translator"), ((8600, "127.0.0.1"), "translator")]
     monkeypatch.setitem(importing.EXTRAS, "app", ("nobodys-streamlit>=2",))
-    assert "its extra [app], needs nobodys-streamlit>=2" in error_of("app")
+    assert "(extra [app]) needs nobodys-streamlit>=2" in error_of("app")
 
 
 def test_a_closed_pipe_is_not_an_error() -> None:

@@ -201,7 +201,7 @@ def test_suggested_conversion_of_a_pickle_works(family: str, folder_of: FolderOf
 
 
 def assert_same_model(folder: Path, other: Path) -> None:
-    """Check that two folders give the same weights for an image or text, and the same predictions."""
+    """Check that the models in two folders compute the same weights and, for a text, the same predictions."""
     if (folder / "preprocessor_config.json").exists():
         one, two = (attnviz.look(Image.linear_gradient("L"), each) for each in (folder, other))
     else:

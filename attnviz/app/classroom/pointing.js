@@ -8,9 +8,9 @@ const PICTURES =
 const NO_PICTURES = ".st-key-room-bar, .st-key-link, .st-key-title";
 const TARGETS = "button, [role], [data-key], td, th, text";
 const LARGE = 150; // pixels; in elements that are wider and higher than this, the position of the click is sent
-const MAX_LENGTH = 80; // characters
+const MAX_LENGTH = 80; // characters of the element's text
 
-/** Returns the root of a picture's elements.
+/** Returns a picture's shadow root, or the picture if it has none.
  * @param {Element} picture
  * @returns {Element | ShadowRoot} */
 const inside = (picture) => picture.shadowRoot ?? picture;
@@ -21,7 +21,7 @@ function isLarge(one) {
   return width > LARGE && height > LARGE;
 }
 
-/** Returns the clicked element of a picture; undefined outside of all pictures.
+/** Returns the point of a click on a picture; undefined outside of all pictures.
  * @param {MouseEvent} event
  * @returns {import("./room.js").Point | undefined} */
 export function pointOf(event) {
@@ -47,7 +47,7 @@ export function pointOf(event) {
   return { words: words.length > MAX_LENGTH ? `${words.slice(0, MAX_LENGTH - 1)}…` : words, picture: key, place: place + at };
 }
 
-/** Returns the element of a point and its rectangle on the screen; undefined if the element is not drawn.
+/** Returns the element at a point, and the rectangle to frame on the screen; undefined if the element is not drawn.
  * @param {import("./room.js").Point} point */
 function find({ picture, place }) {
   const part = document.querySelector(`.stMain .${KEY}${CSS.escape(picture)}`);

@@ -3,8 +3,8 @@
 /**
  * The state of a room as the server sends it; `rooms.py` selects the parts that each window receives.
  * @typedef {{ path: string, query: string, reveal: string[] }} TeacherView a page, its complete URL query, revealed lessons
- * @typedef {{ words: string, picture: string, place: string }} Point the text; the key of the page's part; the
- *   element in it ("0.2.1"), and the position in the element, in thousandths ("0.2.1 500 250")
+ * @typedef {{ words: string, picture: string, place: string }} Point the element's text; the key of the page's
+ *   part; the element in it ("0.2.1"), and the position in the element, in thousandths ("0.2.1 500 250")
  * @typedef {{ question: string, sentence: string, options: string[], counts: number[], before: number[], right: number,
  *   round: number, open: boolean, votes: number, mine: number, shown: boolean }} Poll options are numbered
  *   from 0; null: unknown
@@ -44,7 +44,7 @@ class Room extends EventTarget {
   /** The message for the visitor; "" for none. */
   trouble = "";
   connected = false;
-  failures = 0; // in a row
+  failures = 0; // consecutive
   /** @type {WebSocket} */
   #socket;
   /** @type {TeacherView} */
@@ -57,10 +57,10 @@ class Room extends EventTarget {
     try {
       this.seat = JSON.parse(localStorage.getItem(STORAGE_KEY));
     } catch {
-      // Storage is unavailable or its content invalid: there is no seat.
+      // Storage is unavailable or its content is invalid: there is no seat.
     }
     setInterval(() => this.#send({ do: "here" }), HEARTBEAT);
-    // In hidden pages and on sleeping phones, browsers delay this message, and the server closes the socket.
+    // Browsers delay the heartbeat in hidden pages and on sleeping phones, and the server then closes the socket.
     document.addEventListener("visibilitychange", () => !document.hidden && this.#retry());
     if (this.seat) this.#connect();
   }
@@ -141,7 +141,7 @@ class Room extends EventTarget {
       this.#send({ do: "view", view: this.#view });
     } else if (this.#view !== this.#tooLongView) {
       this.#tooLongView = this.#view;
-      this.trouble = "The text of this page is too long for a link: the students stay on the previous page.";
+      this.trouble = "The text of this page is too long for a link, so students stay on the previous page. Shorten the text.";
       this.#changed();
     }
   }

@@ -37,16 +37,16 @@ def atlas(
     Every widget on the page draws the selection immediately; Python is notified afterwards.
 
     Args:
-        pixels: Store id of the array `thumbnails`, uint8 [layer × head, t, t], or of
+        pixels: Store id of the array `thumbnails`, uint8 [layer × head, row, column], or of
             `pixels`, uint8 [head, query, key], with the metadata `heads` ([layer, head] pairs, from 1).
         layers, heads: Number of layers, and of heads per layer.
         selected: Heads to outline.
-        facts: Description of each head, layer by layer: "attends to dog (41 %)".
+        facts: Description of each head, layer by layer, such as "attends to dog (41 %)".
         dim: Heads to draw faintly because a filter excludes them; numbered layer by layer from 0.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
         omitted: Note on hidden parts, for the saved picture.
         column_labels: Names of the columns; None for the numbers of the heads.
         on_pick: Called with layer and head, from 1.
-        on_tokens: Called with the query and key of a head view's pending selection: a message also restores
-            older values of Streamlit's controls, which would undo that selection.
+        on_tokens: Called with the query and key that were selected in a head view but that Python has not
+            received yet; see `component._callback`.
     """

@@ -9,7 +9,7 @@ export function replaceUrl(url) {
   History.prototype.replaceState.call(history, history.state, "", url);
 }
 
-const MAX_LENGTH = 8000; // characters of a URL; servers and proxies refuse longer ones
+const MAX_LENGTH = 8000; // characters of a URL; servers and proxies refuse longer URLs
 
 /** Returns the URL without these parameters.
  * @param {string} url @param {string[]} names */

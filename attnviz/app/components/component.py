@@ -56,11 +56,11 @@ def mount(
     Args:
         name: Export name of the widget in `attnviz/app/widgets.js`.
         key: Streamlit key of this widget.
-        message: Data that the widget draws, by name: JSON values, NumPy arrays, and dataclasses of these.
-            Without "filename", `saving.picture_file` derives the file name from "title",
+        message: Data that the widget draws: bytes; or JSON values, NumPy arrays and dataclasses of these, by
+            name. Without "filename", `saving.picture_file` derives the file name from "title",
             "about" and "omitted".
-        listeners: For example, `on_pick` is called when the widget triggers "pick", with the values of the
-            trigger, in the widget's order.
+        listeners: Functions by name: `on_pick` is called when the widget triggers "pick", with the values of
+            the trigger, in the widget's order.
     """
     data: Any = message
     if isinstance(message, Mapping):
@@ -68,7 +68,7 @@ def mount(
         if "filename" not in data and name not in _NO_PICTURES:
             title, about, omitted = data.get("title", ""), data.pop("about", ""), data.pop("omitted", "")
             data["file"] = saving.picture_file(key, title, about, omitted)
-        data = [data]  # Streamlit searches each value of a mapping for tables, but not a list
+        data = [data]  # Streamlit searches the values of a mapping for tables, but not those of a list
     callbacks: dict[str, Any] = {f"{on}_change": _callback(listeners, key, on) for on in listeners}
     _renderer(name)(key=key, data=data, **callbacks)
 
@@ -76,9 +76,9 @@ def mount(
 def _callback(listeners: Mapping[str, Callable[..., None] | None], key: str, on: str) -> Callable[[], None]:
     """Return the callback that Streamlit calls when a widget triggers an event.
 
-    A message also restores the values that Streamlit's own controls had when it was sent, which would undo a
-    choice that is still pending. The message therefore repeats that choice as "also", and the widget's other
-    listeners receive it first.
+    A message also restores the values that Streamlit's own controls had when it was sent, which would undo
+    another widget's choice that Python has not received yet. The message therefore contains that choice as
+    "also", and the widget's other listeners receive it first.
     """
 
     def call() -> None:

@@ -31,8 +31,8 @@ class CopyLink extends View {
     window.addEventListener(URL_CHANGED, this.complete);
   }
 
-  /** Restores missing parameters: Streamlit may omit them after a change of page, and sets the URL of the browser's
-   * last request when the server corrects a parameter. */
+  /** Restores missing parameters: Streamlit may omit them after a change of page, and restores an
+   * earlier URL when the server corrects a parameter. */
   update(data) {
     this.data = data;
     this.page = location.pathname;

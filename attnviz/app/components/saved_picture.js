@@ -12,7 +12,7 @@ const GREY = "#5b5d6b";
 /** @typedef {{ name: string, title: string, about: string }} FileFacts written by app/saving.py */
 
 /**
- * Adds save buttons to a widget if its message has a file name and it has no buttons of its own.
+ * Adds save buttons to a widget if its message has a file name and it has no save buttons of its own.
  * @param {any} show returned by `widget`
  */
 export const withFile = (show) =>
@@ -41,7 +41,7 @@ export function savePicture(view, ending) {
 }
 
 /**
- * Returns the text of an SVG file.
+ * Returns a picture with its title and caption, as the text of an SVG file.
  * @param {HTMLElement} root
  * @param {FileFacts} facts
  */
@@ -128,7 +128,7 @@ function colour(text, name = "fill") {
 const COLOURS = /(?:rgba?|color|oklch|oklab|hsla?)\([^()]*\)|transparent/g;
 let gradients = 0;
 
-/** Draws background, borders and outlines of a box. */
+/** Draws the background, shadows, outline and borders of a box. */
 function boxShapes(style, box) {
   const place = rounded(box);
   const rx = Math.min(parseFloat(style.borderTopLeftRadius) || 0, box.width / 2, box.height / 2);
@@ -151,7 +151,7 @@ function boxShapes(style, box) {
   return [...found, ...edges(style, box, ring)];
 }
 
-/** Draws the borders as one rectangle, or each side separately. */
+/** Draws equal borders as one rectangle, other borders side by side. */
 function edges(style, { x, y, width, height }, ring) {
   const sides = ["Top", "Right", "Bottom", "Left"].map((side) => ({
     wide: style[`border${side}Style`] === "none" ? 0 : parseFloat(style[`border${side}Width`]),
@@ -190,7 +190,7 @@ function gradient(image, place) {
   return [drawing("linearGradient", { id }, ...stops), drawing("rect", { ...place, fill: `url(#${id})` })];
 }
 
-// Letters -------------------------------------------------------------------------------------------------
+// Text ----------------------------------------------------------------------------------------------------
 
 const letters = (style) => ({
   "font-size": short(parseFloat(style.fontSize)),

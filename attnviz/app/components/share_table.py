@@ -57,11 +57,11 @@ def share_table(
     Args:
         key: Streamlit key of this widget.
         title: Caption for screen readers.
-        of: Kind of the rows: "key" adds each row's `score`; "" for no heading.
+        of: Heading of the rows; "key" also adds the column of `score`; "" for no heading.
         columns: Headings of the value columns.
         rows: Rows, in display order.
         measures: Lines below the rows.
-        full: Value at which a bar is full.
+        full: Value of a bar of full length.
         about: Caption of the saved picture, in place of the page's sentence.
         omitted: Names of the tokens without a row, for the saved picture.
     """

@@ -10,10 +10,10 @@ import { View, widget } from "../../widgets/widget.js";
 import { explain, symbolOf } from "./step_formulas.js";
 import styles from "./steps.css";
 
-const LINES = { narrow: 6, wide: 4 }; // lines of a long vector
-const NARROW = 480; // pixels of the widget
+const LINES = { narrow: 6, wide: 4 }; // number of lines into which a long vector is wrapped
+const NARROW = 480; // widget width, in pixels
 const SCALES = [0.1, 0.2, 0.3, 0.5, 1]; // possible values of a full bar
-const COLOUR_QUANTILE = 0.98; // quantile of a matrix's absolute numbers at which its colour scale ends
+const COLOUR_QUANTILE = 0.98; // the colour scale of a matrix ends at this quantile of its absolute values
 const WIDTHS = { matrix: "minmax(0, 1fr)", numbers: "clamp(2.6rem, 12cqi, 4rem)", bars: "clamp(2.9rem, 16cqi, 6rem)" };
 
 /** One matrix or vector of a step. */
@@ -154,7 +154,7 @@ export class Steps extends View {
 
   update(data) {
     if (this.data?.source !== data.source) {
-      this.numbers = new Map(); // index of the selected number, by length of vector
+      this.numbers = new Map(); // index of the selected number, by vector length
       this.pinned = null;
     }
     this.data = data;
@@ -205,7 +205,7 @@ export class Steps extends View {
     this.go(this.step + by);
   }
 
-  /** Redraws everything once the arrays have arrived. */
+  /** Redraws everything if the arrays have arrived. */
   draw() {
     const { data, step } = this;
     this.root.toggleAttribute("data-waiting", !this.set);
@@ -260,7 +260,7 @@ export class Steps extends View {
     return element("li", attributes, ...(lane ? [rail] : []), body);
   }
 
-  /** Returns a step's blocks: on top, arrays without token rows; then arrays with token rows; then results of all rows. */
+  /** Returns a step's blocks: at the top, arrays without token rows; then arrays with token rows; then results of all rows. */
   grid(columns) {
     const labelled = columns.some(({ rows }) => rows.length);
     const stack = (at, names, place, height) => {

@@ -19,7 +19,7 @@ from attnviz.app.explore.views import View
 from attnviz.app.state.choices import FILTER
 from attnviz.text import head_name, layers_by_kind
 
-_MAX_LISTED = 3  # heads with the highest scores, in the sentence about a filter
+_MAX_LISTED = 3  # maximum number of heads listed below a filter
 
 
 def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
@@ -90,7 +90,7 @@ def _explain(view: View, behaviour: Behaviour) -> None:
 
 
 def _with_scores(view: View, facts: tuple[str, ...], behaviour: Behaviour) -> tuple[str, ...]:
-    """Return each head's fact with the rule's score: "on average attends to itself (61 %); broad: 9 %"."""
+    """Append each head's score to its fact: "on average attends to itself (61 %); broad: 9 %"."""
     where = "" if view.changed is None else " in the first sentence"
     return tuple(
         f"{fact}; {behaviour.name}: {described}{where}"

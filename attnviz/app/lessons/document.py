@@ -81,7 +81,7 @@ class Document:
         """Return a label of a control or picture, as plain text.
 
         Raises:
-            KeyError: the label is missing in the front matter.
+            KeyError: the label is missing from the front matter.
             jinja2.UndefinedError: a placeholder has no value.
         """
         return _template(self.front_matter["labels"][name], plain=True).render(values)
@@ -90,7 +90,7 @@ class Document:
         """Return a part as Markdown. Values that are plain strings are escaped.
 
         Raises:
-            KeyError: the part is missing in the document.
+            KeyError: the part is missing from the document.
             jinja2.UndefinedError: a placeholder has no value.
         """
         return _template(self.sources[part]).render(values)

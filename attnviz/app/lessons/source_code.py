@@ -26,7 +26,7 @@ def show_source(*functions: tuple[str, ...]) -> None:
 
 @cache
 def source_of(module: str, name: str) -> str:
-    """Return the source of a function or class, read from its file without importing it.
+    """Return the source of a function or class, without importing the module.
 
     Raises:
         LookupError: the module does not define this name.
@@ -45,4 +45,4 @@ def _definition(body: Sequence[ast.stmt], name: str) -> ast.FunctionDef | ast.Cl
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             return node
-    raise LookupError(f"There is no {name}.")
+    raise LookupError(f"No function or class is named {name}.")

@@ -16,7 +16,7 @@ from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
 from attnviz.trained.snapshots import Snapshot, parse_line
 
-# One core: such small models do not train faster on more, and the other cores serve other visitors.
+# More cores would not speed up the training of such small models, and are left to other visitors.
 _ONE_CORE = {"OMP_NUM_THREADS": "1"}
 _POLL_SECONDS = 0.25
 _GRACE_SECONDS = 2.0
@@ -66,7 +66,7 @@ def train(training: Training) -> Iterator[Progress[TrainingState]]:
     )
     assert process.stdout is not None  # noqa: S101 - stdout is a pipe
     lines: SimpleQueue[str | None] = SimpleQueue()
-    lines.put("")  # for step 0
+    lines.put("")  # yields the state at step 0
     listener = threading.Thread(target=_listen, args=(process.stdout, lines), daemon=True)
     listener.start()
     step, snapshots, last_line = 0, tuple[Snapshot, ...](), ""

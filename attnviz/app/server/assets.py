@@ -1,4 +1,4 @@
-"""Scripts and styles of the app's pages, compressed once and cached by browsers."""
+"""Scripts and style sheets of the app's pages, compressed once and cached by browsers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WIDGETS = f"attnviz-{hashlib.sha256(code.bundle('app').encode()).hexdigest()[:16
 
 
 class Assets:
-    """Middleware that serves scripts and styles with gzip.
+    """Middleware that serves scripts and style sheets with gzip.
 
     Streamlit sends them uncompressed; a first visit loads more than 3 MB, for a minute on a slow network.
 

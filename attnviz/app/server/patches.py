@@ -13,7 +13,7 @@ MAX_UPLOADS = 8
 """Maximum number of uploaded files per session; the app uses only the latest one."""
 
 MAX_UPLOADED_BYTES = 100_000_000
-"""Maximum total size of the files of all sessions."""
+"""Maximum total size of the uploaded files of all sessions."""
 
 _add_file = MemoryUploadedFileManager.add_file
 _deserialize = NumberInputSerde.deserialize
@@ -27,7 +27,7 @@ def apply() -> None:
     # Before Streamlit refuses a websocket with a foreign `Origin`, it requests the server's address from an
     # external host. This blocks the event loop: for 5 to 20 s without a network.
     net_util.get_external_ip = _unknown
-    # Streamlit keeps every file that a browser sends until the session ends, under a name that the browser
+    # Until a session ends, Streamlit keeps every file that the browser sends, under a name that the browser
     # chooses, so a client could fill the server's memory.
     MemoryUploadedFileManager.add_file = _add_bounded  # type: ignore[method-assign]  # replaced on purpose
     # A link with an infinite number (`?layer=inf`) stops the page with an OverflowError.

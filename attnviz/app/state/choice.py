@@ -106,7 +106,7 @@ class Number(Choice[int]):
     """An integer, entered in a box or with a slider.
 
     Attributes:
-        minimum, maximum, default: Bounds and default, unless `draw` receives others.
+        minimum, maximum, default: Bounds and default; arguments of `draw` and `slide` override the last two.
         capped: Clip a number that is too large, instead of using the default.
     """
 

@@ -6,8 +6,8 @@ import { levelOf } from "../../widgets/palette.js";
 import { allData } from "../../widgets/store.js";
 import { blockOf, clampPlace } from "../../widgets/window.js";
 
-const NUM_NEIGHBOURS = 12; // tokens on each side of the chosen token, in lines
-const NUM_TOP = 16; // keys with the largest weights of the chosen token
+const NUM_NEIGHBOURS = 12; // tokens on each side of the chosen token, in the view "lines"
+const NUM_TOP = 16; // maximum number of keys with the largest weights of the chosen token, for each head
 
 /**
  * The source of the numbers. If only the largest weights of a long text are stored, a negative number
@@ -17,7 +17,7 @@ const NUM_TOP = 16; // keys with the largest weights of the chosen token
  * @property {(head: number, query: number) => Float64Array} row one row of a head; heads count from 1; NaN where masked
  * @property {(head: number, query: number) => number} left the fraction of a row's weight on shown tokens
  * @property {(head: number) => Float32Array | null} overview the blocks of the complete text, if stored
- * @property {(head: number, below: number) => number} hidden the share of a head's weight in weights below this value
+ * @property {(head: number, below: number) => number} hidden the fraction of a head's weight that consists of weights below this value
  * @property {boolean} signed
  * @property {number} high the value at the end of the colour scale
  * @property {{ hidden: string, min_kept: number }} facts
@@ -25,7 +25,7 @@ const NUM_TOP = 16; // keys with the largest weights of the chosen token
 
 const range = (first, count, step = 1) => Array.from({ length: Math.ceil(count / step) }, (_, at) => first + at * step);
 
-/** Returns the number with the largest absolute value in each block of `step` columns; NaN if all are masked. */
+/** Returns the number with the largest absolute value of the rows in each block of `step` columns; NaN if all are masked. */
 function strongest(rows, columns, step) {
   return Float64Array.from(columns, (column) => {
     let found = NaN;

@@ -24,7 +24,7 @@ STEPS = 2400
 BATCH = 24  # texts per step
 MUON_RATE, ADAM_RATE = 0.02, 3e-3
 MUON_DECAY, ADAM_DECAY = 0.2, 0.01
-"""Weight decay. Without it, a model of two layers with seed 0 had no induction head."""
+"""Weight decay. Without it, a two-layer model with seed 0 had no induction head."""
 
 _PAD = VOCABULARY.ids([PAD])[0]
 
@@ -64,6 +64,6 @@ def _batch(seed: int, step: int, chants: float) -> Tensor:
 
 
 def _loss(model: DecoderOnly, ids: Tensor) -> Tensor:
-    """Return the mean −log of the probability of the next word."""
+    """Return the mean negative log probability of the next word."""
     logits: Tensor = model(ids[:, :-1]).logits
     return cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), ignore_index=_PAD)

@@ -14,14 +14,14 @@ SUBJECTS = tuple(noun.english for family in _FAMILIES for noun in NOUNS if noun.
 
 @cache
 def verbs(subject: str) -> tuple[str, ...]:
-    """Return the possible verbs of a subject."""
+    """Return the possible verbs for a subject."""
     options = (verb for family in _FAMILIES if NOUN[subject].kind in family.subjects for verb in family.verbs)
     return tuple(dict.fromkeys(verb.english for verb in options if verb.toward))
 
 
 @cache
 def objects(subject: str, verb: str) -> tuple[str, ...]:
-    """Return the possible objects of a subject and a verb."""
+    """Return the possible objects for a subject and a verb."""
     subject_kind = NOUN[subject].kind
     kinds = {kind for family in _FAMILIES if subject_kind in family.subjects for kind in family.objects}
     return tuple(noun.english for noun in NOUNS if noun.kind in kinds & VERB[verb].kinds)

@@ -150,7 +150,7 @@ class Translator:
         return steps
 
     def translate(self, source_words: Words, edits: Edits = ()) -> tuple[str, ...]:
-        """Translate by greedy decoding.
+        """Translate a sentence by greedy decoding.
 
         Args:
             source_words: English words, without [END].
@@ -202,7 +202,7 @@ class Translator:
 
 
 def _greedy(model: EncoderDecoder, sources: Sequence[Words]) -> list[list[str]]:
-    """Decode greedily until every translation has [END] or the maximum number of words."""
+    """Decode greedily until every translation has [END], or up to the largest `max_translation_words`."""
     excluded = FRENCH.ids([PAD, START])
     translations: list[list[str]] = [[] for _ in sources]
     with torch.inference_mode():

@@ -1,4 +1,4 @@
-"""Common behaviour of the tools of Heads: the sentence, the link, and moving between tools."""
+"""Common behaviour of the pages in Heads: the sentence, the link, and moving between tools."""
 
 from urllib.parse import parse_qs
 
@@ -26,7 +26,7 @@ def test_copied_link_has_the_default_texts(page: str, names: list[str]) -> None:
     assert set(names) <= set(parse_qs(link["query"]))
 
 
-def test_own_sentence_clears_the_example_to_compare_with() -> None:
+def test_own_sentence_clears_the_second_sentence_of_an_example() -> None:
     app = visit("compare")
     assert app.session_state["other"]
     app.switch_page("pages/beyond_weights.py").run()

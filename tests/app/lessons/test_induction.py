@@ -77,6 +77,6 @@ def test_four_layers_have_other_heads() -> None:
     assert "4 layers of 4 heads" in page_text(app)
 
 
-def test_other_words_are_drawn() -> None:
+def test_button_replaces_the_words_with_random_words() -> None:
     app = press(visit("induction"), LABEL("other_words"))
     assert clean(app).session_state["words_twice"] == random_words(4)

@@ -27,7 +27,7 @@ from tests.app.shown import FOLDED, buttons, clean, open_page, page_text, paragr
 NAMES = [each.name for each in LESSONS]
 BERT_LESSONS = [each.name for each in LESSONS if each.name in TEXT.pages]
 
-# The correct option for the opening sentence.
+# The correct option of each lesson's question, for the opening sentence.
 CORRECT = {
     "weighted_average": "7.7 %",
     "scale": "32",
@@ -177,7 +177,7 @@ def test_shown_code_is_the_code_that_ran(name: str) -> None:
     with patch.object(source_code, "source_of", record), recorded_calls() as calls:
         for choices in CHOICES.get(name, [{}]):
             assert not visit(name, choices).warning
-    assert shown or name == "long_distances"  # the lesson's numbers are stored
+    assert shown or name == "long_distances"  # that lesson shows stored numbers and no code
     for module, function in shown:
         file = str(importlib.import_module(module).__file__)
         ran = any(

@@ -159,8 +159,8 @@ def test_sizes_in_the_table_equal_transformers_bert(name: str, config: TheirConf
 def test_sizes_of_the_original_equal_pytorchs_transformer() -> None:
     with torch.device("meta"):
         theirs: Any = nn.Transformer(batch_first=True)  # by default, the paper's base model
-    # PyTorch's stacks end with a norm that the paper does not have. Source, target and output layer share one
-    # embedding table (§3.4) of about 37,000 rows (§5.1).
+    # PyTorch's stacks end with a norm that the paper does not have. The embeddings and the output layer share
+    # one table (§3.4) of about 37,000 rows (§5.1).
     norms = count_parameters(theirs.encoder.norm) + count_parameters(theirs.decoder.norm)
     total = count_parameters(theirs) - norms + 37_000 * 512
     first = theirs.encoder.layers[0]

@@ -94,7 +94,7 @@ def test_sentences_of_the_grammar_are_tokenized_and_not_outside() -> None:
     rng = random.Random(3)  # noqa: S311 - not security-relevant
     for number in range(1000):
         pair = sentence(rng)
-        if number < 200:  # slow
+        if number < 200:  # the check is slow
             assert not is_outside_grammar(pair.source)
         assert tuple(words(format_sentence(pair.source))) == pair.source
         read = french(format_sentence(pair.target))

@@ -30,7 +30,7 @@ def choose() -> tuple[Comparison | None, list[DeltaGenerator]]:
     """Draw the controls for the model and the sentences.
 
     Returns:
-        The comparison, or None (after a message) if it is incomplete; and columns for a head and a word.
+        The comparison, or None (after a message) if it is incomplete; and columns for the head and the word.
 
     Raises:
         AttnvizError: for example, the model cannot read one of the texts.
@@ -124,7 +124,7 @@ def _open(example: Example) -> None:
 
 
 def choose_word(compared: Comparison, grid: Grid) -> int:
-    """Draw the select of a word; return its index in the shared rows. A repeated word has several entries."""
+    """Draw the select box for a word; return its index in the shared rows. It lists every occurrence."""
     groups = grid.shared_queries
     options = [option(group) for group in groups]
     example = example_of(compared.model, compared.first.text, compared.second.text)

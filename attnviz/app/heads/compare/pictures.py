@@ -35,10 +35,10 @@ def draw(
 
     Args:
         grid: Aligned words.
-        first, second: Weights of each side.
+        first, second: Weights of the head on the grid, [row, column]; NaN where missing or masked.
         head: Layer and head, from 0.
-        row: The chosen row.
-        compared: The comparison.
+        row: Index of the chosen row.
+        compared: The model and the two sentences.
     """
     high = largest_change(compared)
     if high < _MIN_VISIBLE:

@@ -35,7 +35,7 @@ class LikelyToken:
 class Effect:
     """The effect of the edits: the change of every output, and the most likely tokens.
 
-    `likely`: First the tokens most likely without the edits, then others; empty without a prediction.
+    `likely`: The most likely tokens without the edits, then other most likely tokens with them; may be empty.
     """
 
     distances: OutcomeDistances
@@ -43,7 +43,7 @@ class Effect:
 
 
 def effect(chosen: Intervention, place: int | None) -> Effect:
-    """Return the joint effect of the edits.
+    """Return the joint effect of the edits; `place` is the position of the prediction, or None.
 
     Raises:
         AttnvizError: the model does not support these edits.
@@ -54,8 +54,8 @@ def effect(chosen: Intervention, place: int | None) -> Effect:
 def weights(chosen: Intervention) -> Floats | None:
     """Return the head's weights with the edits, [query, key].
 
-    An encoder–decoder's weights are those for the text generated without edits; None if this text has
-    different tokens when tokenized again.
+    For an encoder–decoder, the target is the text generated without edits; None if this text has different
+    tokens when tokenized again.
 
     Raises:
         AttnvizError: the model does not support these edits.

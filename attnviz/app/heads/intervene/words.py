@@ -22,10 +22,10 @@ _PRONOUNS = ("il", "elle")
 
 
 def place(chosen: Intervention) -> int | None:
-    """Draw a select of the positions at which the model predicts a token.
+    """Draw a select for the positions at which the model predicts a token.
 
     Returns:
-        The selected position, from 0; None if the model does not predict.
+        The selected position, from 0; None if the model predicts no token.
     """
     places = computed.prediction_positions(chosen.entry, chosen.given)
     if not places:
@@ -72,7 +72,7 @@ def written(chosen: Intervention) -> None:
         st.markdown(f"The output text does not change: {markdown.code(before)}.")
     else:
         st.markdown(
-            f"Output text before: {markdown.code(before)}  \nWith the changes: {markdown.code(after)}"
+            f"Output without the changes: {markdown.code(before)}  \nWith the changes: {markdown.code(after)}"
         )
 
 

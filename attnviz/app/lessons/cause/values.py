@@ -94,7 +94,7 @@ class Experiment:
         return "gender" if before == now else "other"
 
     def other_noun(self, query: int) -> int | None:
-        """Return the position of the noun nearest to the query, except `source`; None if there is none."""
+        """Return the index of the unmasked noun nearest to the query, other than `source`, or None."""
         nouns = [
             place
             for place, word in enumerate(self.keys)
@@ -128,7 +128,7 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
     source = _source(text)
     words_before = _translate(translating, source[:-1])
     words_now = _translate(translating, source[:-1], parsed)
-    # The decoder reads the same French words both times, so that only the edit differs.
+    # The decoder's input is the same French words in both runs, so that they differ only in the edits.
     before = translating.steps(source[:-1], words_before)
     now = translating.steps(source[:-1], words_before, parsed) if parsed else before
     step = pronoun_step(words_before)

@@ -56,7 +56,7 @@ class Reading:
 
     @cached_property
     def largest(self) -> list[values.KeyToken]:
-        """The key tokens, by decreasing weight from the query."""
+        """The key tokens, in order of decreasing weight from the query."""
         return values.largest(self.block, self.query)
 
     @property

@@ -162,7 +162,7 @@ def _weights(
 
 
 def _outputs(page: LessonPage, text: str) -> None:
-    """Draw a table of how all outputs change when a word is replaced, without and with a causal mask."""
+    """Draw a table of each output's change when a word is replaced, without and with a causal mask."""
     page.text("reach")
     word, other = st.columns(2)
     with word:

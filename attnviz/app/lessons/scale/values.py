@@ -24,7 +24,7 @@ class Softmax:
     Attributes:
         weights: [key], the weights.
         entropy: Entropy in bits: 0 if one key has all the weight, log₂ of the number of keys if uniform.
-        gradient: Frobenius norm of `derivative`; at 0, this row does not change the query in training.
+        gradient: Frobenius norm of `derivative`; if 0, this row does not change the query in training.
     """
 
     weights: Floats

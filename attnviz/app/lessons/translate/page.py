@@ -74,7 +74,7 @@ class ShownTranslation:
 
     @property
     def cross_heads(self) -> list[int]:
-        """The shown heads of cross-attention, from 0: the head trained with an attention loss, else all."""
+        """The shown cross-attention heads, from 0: the head with an attention loss, or else all heads."""
         if variants.VARIANTS[variant_of(self.model)].alignment:
             return [variants.GUIDED_CROSS_HEAD]
         return list(range(catalogue.entry(self.model).heads))
@@ -86,7 +86,7 @@ class ShownTranslation:
         return found
 
     def strongest_source(self, row: int) -> int:
-        """Return the English token, from 0, with the largest weight of the shown heads in this row."""
+        """Return the index of the English token with the largest weight in this row of the shown heads."""
         return int(self.cross[:, row].max(axis=0).argmax())
 
     def source_name(self, place: int) -> markdown.Markdown:
@@ -114,7 +114,7 @@ def draw() -> None:
 
 
 def _choose(page: LessonPage) -> ShownTranslation:
-    """Draw the controls for the sentence, the translator and the French word, by default the pronoun."""
+    """Draw the controls for the sentence, the translator and the French word (default: the pronoun)."""
     sentence, variant, word = st.columns([8, 4, 3])
     with sentence:
         text = english()
@@ -138,7 +138,7 @@ def _options(found: values.Translation) -> list[str]:
 
 
 def _picture(page: LessonPage, shown: ShownTranslation) -> None:
-    """Draw the French word's cross-attention, and the encoder attention of its strongest English token."""
+    """Draw the cross-attention of the French word, and the encoder attention of its largest key."""
     found, sources = shown.translation, shown_tokens(shown.sources.groups)
     st.header(markdown.plain(found.text or END), anchor=False)
     reading_switch(shown.text)

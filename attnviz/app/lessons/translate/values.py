@@ -43,7 +43,7 @@ class Translation:
         text: French sentence.
         choices: For each target token, the most probable next words, with their probabilities.
         pronoun: Probabilities at the first "il" or "elle" of the translation; None without a pronoun.
-        outside: True if the English sentence is unlike the training set.
+        outside: True if the grammar of the training set cannot generate the English sentence.
     """
 
     trace: Trace
@@ -113,7 +113,7 @@ def pronoun_probabilities(row: Float[Tensor, " vocabulary"]) -> tuple[float, flo
 
 
 def attention_of(steps: EncoderDecoderSteps, kind: Kind, layer: int) -> MultiHeadSteps:
-    """Return one layer's attention of this kind in a pass of a translator; the layer counts from 0."""
+    """Return the attention of this kind in one layer, from 0, of a translator's forward pass."""
     if kind == "encoder":
         return steps.encoder.layers[layer].attention
     decoding = steps.decoder.layers[layer]

@@ -49,7 +49,7 @@ _Curve = tuple[str, str, Dash, Marker, Colour]
 
 
 def title_of(variant: str) -> str:
-    """Return the title, such as "Translator: guided attention" or "Language model with 2 layers"."""
+    """Return a model's title, such as "Translator: guided attention" or "Language model with 2 layers"."""
     if variant in SIZES:
         return f"Language model with {SIZES[variant].layers} layers"
     title = VARIANTS[variant].title
@@ -128,7 +128,7 @@ def _picture(page: LessonPage, shown: ShownTraining) -> int:
     """Draw the slider, the loss and the attention; return the step."""
     steps = shown.training.steps
     selected = TRAINING_STEP.get(steps[-1])
-    if selected not in steps:  # a step of another training run
+    if selected not in steps:  # such as a step of another training run
         TRAINING_STEP.set(min(steps, key=lambda step: abs(step - selected)))
     step = TRAINING_STEP.slide(page.label("step"), steps, steps[-1])
     snapshot = shown.training.snapshots[steps.index(step)]
@@ -147,7 +147,7 @@ def _picture(page: LessonPage, shown: ShownTraining) -> int:
 
 
 def _weights(page: LessonPage, name: str, shown: ShownTraining, snapshot: Snapshot, view: str) -> None:
-    """Draw the weights of the shown head in a snapshot, as LINES or MATRIX."""
+    """Draw the weights of the shown head in a snapshot, as `view`: LINES or MATRIX."""
     head, step = shown.head, f"{snapshot.step:,}"
     queries, keys, row = values.rows_and_columns(shown.variant, head.kind, shown.number)
     heading = page.label("heading", head=head.name, step=step)
@@ -169,7 +169,7 @@ def _weights(page: LessonPage, name: str, shown: ShownTraining, snapshot: Snapsh
 
 
 def _translation(page: LessonPage, number: int, snapshot: Snapshot) -> None:
-    """Draw the translation in a snapshot, and the probabilities of both pronouns."""
+    """Draw a snapshot's translation, and the probabilities of “il” and “elle”."""
     text_snapshot = snapshot.texts[number]
     page.text(
         "now",
@@ -237,7 +237,7 @@ def _predict(page: LessonPage, shown: ShownTraining) -> None:
 
 
 def _measures(page: LessonPage, shown: ShownTraining, step: int) -> None:
-    """Draw the measures by step."""
+    """Draw the section with the curves and the table of the measures."""
     found, about = shown.training.snapshots, shown.training.about
     _progress(page, "learning", page.label("progress_title"), shown.variant, found, step, found[-1].step)
     rows = [
@@ -262,7 +262,7 @@ def _progress(
     marked: int,
     steps: int,
 ) -> None:
-    """Draw the measures by step, with a line at `marked`."""
+    """Draw the measures against the step, with a line at `marked`."""
     last = found[-1]
     labels = _names(page, variant)
     lines = [
@@ -293,7 +293,7 @@ def _names(page: LessonPage, variant: str) -> dict[str, str]:
 def _line(
     label: str, found: Sequence[Snapshot], of: str, dash: Dash, marker: Marker, colour: Colour, times: int = 1
 ) -> Line:
-    """Return the line of a measure by step."""
+    """Return a curve: the measure `of`, multiplied by `times`, against the step."""
     at = [snapshot.step for snapshot in found]
     return Line(
         label, at, [times * each.value(of) for each in found], dash=dash, marker=marker, colour=colour
@@ -301,12 +301,12 @@ def _line(
 
 
 def _curves(page: LessonPage, name: str, lines: Sequence[Line], **look: Any) -> None:
-    """Draw curves by step; `look` is passed to `curves`."""
+    """Draw curves against the step; `look` is passed to `curves`."""
     curves(name, lines, x_axis=Axis(page.label("steps_axis"), at=page.label("at_step")), **look)
 
 
 def _live(page: LessonPage, shown: ShownTraining) -> None:
-    """Draw a training run of the chosen model with another seed, for the same text and head."""
+    """Draw the section that trains the chosen model on this server, with a seed of the visitor's choice."""
 
     def choose() -> Training:
         seed, steps = st.columns([2, 4], gap="medium", vertical_alignment="bottom")
@@ -340,7 +340,7 @@ def _live(page: LessonPage, shown: ShownTraining) -> None:
 
 
 def _train(page: LessonPage, settings: Training, show: Callable[[Progress[TrainingState]], None]) -> None:
-    """Draw the start button and the run on this server; only the visitor who started it can stop it."""
+    """Draw the start button and the run on this server; only the visitor who started the run can stop it."""
     own_job: Job[TrainingState] | None = memory.get(_OWN_JOB, None)
     running = JOBS.running(_KEY)
     if running is None:

@@ -20,12 +20,12 @@ from attnviz.trained.translator.variants import GUIDED_CROSS_HEAD, GUIDED_HEAD, 
 from attnviz.widgets.tokens import ShownToken
 
 LINES, MATRIX = "Lines", "Matrix"
-_MAX_WORDS = 16  # maximum shown words; a translation without [END] has more
+_MAX_WORDS = 16  # maximum number of words shown; a translation without [END] is longer
 _REPEATED = len(TRACKED_TEXT) // 2 + len(TRACKED_TEXT) // 4  # position of the pinned token, in the repetition
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 
 GOOD = 0.95
-"""Minimum fraction of correct pronouns of a good translator."""
+"""Minimum fraction of correct pronouns for a translator to be good."""
 QUARTERS = 0.25, 0.75
 """Fractions of copied words at the start and the end of the transition."""
 
@@ -97,7 +97,7 @@ def is_guided(variant: str) -> bool:
 
 
 def curves(variant: str) -> tuple[Style, ...]:
-    """Return the measures that are drawn for a model."""
+    """Return the name and line style of each measure drawn for a model."""
     return _STORYTELLER_CURVES if variant in SIZES else _TRANSLATOR_CURVES
 
 
@@ -128,7 +128,7 @@ def attention_loss(variant: str) -> list[tuple[float, str, Head]]:
 
 
 def translation(text_snapshot: TextSnapshot) -> str:
-    """Return the translation in a snapshot, at most `_MAX_WORDS` words."""
+    """Return the translation in a snapshot, truncated to `_MAX_WORDS` words."""
     text = format_sentence(text_snapshot.translation[:_MAX_WORDS]) or "–"
     return f"{text.removesuffix('.')} …" if len(text_snapshot.translation) > _MAX_WORDS else text
 
@@ -141,7 +141,7 @@ def text_of(variant: str, number: int) -> str:
 def rows_and_columns(variant: str, kind: Kind, number: int) -> tuple[list[ShownToken], list[ShownToken], int]:
     """Return the query tokens, the key tokens, and the pinned row, from 0.
 
-    The pinned row belongs to "it", to the token that predicts the pronoun, or to a repeated word.
+    The pinned row is "it" (encoder), the token that predicts the pronoun, or a repeated word (storyteller).
     """
     if variant in SIZES:
         tokens = [

@@ -30,7 +30,7 @@ OWN = "your own"
 
 _MAX_SAVED = 10**7  # maximum number of weights of a trace to save
 _DEFAULT_QUESTION = "What is in this picture?"
-_UNKNOWN = ("<unk>", "[UNK]")  # tokenizers' spellings of an unknown word
+_UNKNOWN = ("<unk>", "[UNK]")  # tokenizers' spellings of the unknown token
 _TARGET_HELP = "Text for the model's decoder. If empty, the model generates the text."
 _SELECTED_IN = "input of the selected token"
 _SHAPES_HELP = (
@@ -45,17 +45,17 @@ class ImageSelection:
 
     Attributes:
         entry: Entry of the model.
-        example: Name of the image in the trace.
-        file: The image file; empty while it is missing.
+        example: Name of the example image, or `OWN`.
+        file: Content of the image file; empty until the visitor uploads one.
         file_name: Name of the visitor's file; "" for an example.
         rows, columns: Numbers of rows and columns of patches.
         extras: Names of the tokens that are not patches: text tokens, or [CLS] and registers.
-        words: Number of text tokens among `extras`, which come first.
+        words: Number of text tokens; they come first in `extras`.
         prompt: Text that is read with the image; "" for a model without text.
-        places: Indices of the tokens in the trace, first of `extras`, then of the patches.
-        patches: Shown patches of a model that reads text.
+        places: Indices in the trace of the tokens in `extras`, then of the shown patches.
+        patches: Shown patches, for a model that also reads text.
         mean: Show the mean over each layer's heads.
-        problem: Why the model cannot read this image.
+        problem: Error if the model cannot read the image or the text.
     """
 
     entry: Entry
@@ -144,7 +144,7 @@ def choose() -> ImageSelection:
 
 
 def _with_text(chosen: ImageSelection, prompt: str) -> ImageSelection:
-    """Return the selection with the tokens of a text."""
+    """Return the selection with a text and its tokens, or with the problem."""
     if chosen.entry.name == SHAPES:
         prompt = prompt.rstrip("?. ")  # the vocabulary has no punctuation
     chosen = replace(chosen, prompt=prompt)
@@ -188,14 +188,14 @@ def _writes(entry: Entry) -> bool:
 
 
 def unknown_words(model: Entry, prompt: str) -> list[str]:
-    """Return the distinct parts of a prompt that the tokenizer replaces by its unknown token."""
+    """Return the distinct parts of a prompt that the tokenizer replaces with its unknown token."""
     tokens = tokenizer_of(model).tokens(prompt) if prompt.strip() else ()
     unknown = (prompt[each.start : each.end] for each in tokens if each.text in _UNKNOWN)
     return [word for word in dict.fromkeys(unknown) if word not in ("", *_UNKNOWN)]
 
 
 def choose_token(chosen: ImageSelection) -> int:
-    """Draw the select of the query token, initially a word or the middle patch; return its index.
+    """Draw the select box for the query token, initially a word or the middle patch; return its index.
 
     In a model that reads text, a new text or a new image resets the selection.
     """
