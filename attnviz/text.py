@@ -18,7 +18,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def percent(share: float, digits: int = 0) -> str:
     """Format a fraction as a percentage: 0.664 → "66 %" or, with one digit, "66.4 %".
 
-    Fractions above 0 are shown as "< 1 %", not as 0 %; fractions below 1 as "> 99 %", not as 100 %.
+    Only 0 and 1 are shown as 0 % and 100 %; fractions that round to them, as "< 1 %" and "> 99 %".
     """
     rounded, minimum = f"{100 * share:.{digits}f}", 10**-digits
     if share > 0 and float(rounded) == 0:

@@ -1,6 +1,6 @@
 """Displayed tokens and their labels, optionally with special tokens hidden and word pieces merged.
 
-`keys=None` means self-attention: the keys are the queries.
+`keys=None` means self-attention: the key tokens are the query tokens.
 """
 
 from __future__ import annotations
@@ -489,7 +489,7 @@ def _starts(shown: DisplayTokens) -> NDArray[np.intp]:
 
 
 def _summed(weights: Floats, shown: DisplayTokens, axis: Literal[-1, -2]) -> Floats:
-    """Sum the pieces of each group: take the first pieces, then add the second pieces, and so on.
+    """Sum the weights of each group's pieces: take the first pieces, then add the second, and so on.
 
     Most words have one piece, so this is several times as fast as `np.add.reduceat`.
     """

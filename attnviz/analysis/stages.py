@@ -47,7 +47,7 @@ def stages(block: Block) -> tuple[Stage, ...]:
         masked = Stage("masked", "the capped scores, with −∞ where masked", "score")
     between.append(masked)
     if block.sinks is not None:
-        how = "the masked scores minus the head’s sink score, which belongs to no token and becomes 0"
+        how = "the masked scores minus the head’s sink score (the sink is not a token)"
         between.append(Stage("above the sink", how, "score"))
     return dot_product, *between, weights
 
@@ -56,8 +56,8 @@ def at_stage(block: Block, name: str) -> Floats:
     """Return the values of one stage, float32 [head, query, key].
 
     "dot product" is QKᵀ, and `dot product · scale + bias` is `block.scaled`; "bias" is 0 if there is none;
-    "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1). If x is
-    "above the sink", the weight is eˣ / (1 + Σ eˣ).
+    "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1). For a
+    value x of "above the sink", the weight is eˣ / (1 + Σ eˣ).
 
     Raises:
         AttnvizError: there is no such stage.

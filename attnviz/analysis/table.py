@@ -15,7 +15,7 @@ from attnviz.trace import Floats
 Cell = str | int | float | None
 Cells = Sequence[Cell]
 
-# Programs that separate columns with ";", as in much of Europe, may split a cell that contains ";".
+# Programs that expect ";" between columns, as in much of Europe, may split a cell that contains ";".
 _FORMULA = re.compile(r"""(^|[;\t])([\s"]*)(?=[=+\-@＝＋－＠])""")
 
 

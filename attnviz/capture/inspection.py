@@ -206,7 +206,7 @@ def weights_of(returned: object, kind: Kind) -> Sequence[Tensor]:
 
 
 def returned_weights(returned: object, kind: Kind, entry: Entry) -> Sequence[Tensor]:
-    """Return the layers' weights, without the tensors that some models return for layers without weights."""
+    """Return the layers' attention weights, without the tensors that some models return for other layers."""
     found, numbers = weights_of(returned, kind), entry.numbers_of(kind)
     return [found[layer] for layer in numbers] if len(found) > len(numbers) else found
 

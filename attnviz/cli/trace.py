@@ -63,8 +63,8 @@ def run(
 ) -> None:
     """Run a model on a text, print the strongest links and, with --out, save the attention.
 
-    The file has the queries, keys, values and weights of all heads, or of the kept heads. Load it with
-    attnviz.Trace.load, which returns a trace that also has the scores, or with numpy.load.
+    The file has the queries, keys, values and weights of all heads, or of those kept by --layer and
+    --head. Load it with attnviz.Trace.load, for a trace that also has the scores, or with numpy.load.
     """
     check_out(out, force)
     model = with_settings(model, dtype, device)

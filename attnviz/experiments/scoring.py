@@ -315,7 +315,7 @@ class Step(NamedTuple):
 
 
 Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterable[Any]]
-"""Applies a function to each item, as `map` does, in any order."""
+"""Applies a function to each item, like `map`; the results may come in any order."""
 
 
 def measure(

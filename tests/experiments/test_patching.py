@@ -76,7 +76,7 @@ class Reference:
     def __init__(self, folder: Path, place: int) -> None:
         self.place, self.family = place, folder.name
         self.model: Any = reference_model(folder)
-        if folder.name == "gpt2":  # loaded without its head above
+        if folder.name == "gpt2":  # `reference_model` loads it without its head
             auto: Any = AutoModelForCausalLM
             self.model = auto.from_pretrained(folder, attn_implementation="eager").eval()
         self.tokenizer = reference_tokenizer(folder)
@@ -158,9 +158,8 @@ def test_shares_equal_hooks_in_transformers(family: str, place: int, folder_of: 
 
 
 def test_guided_head_determines_the_pronoun_only_at_it() -> None:
-    default_target = last(
-        "translator", ModelInput(TIRED), NARROW, 9
-    )  # the target is the translation of the clean sentence
+    # The default target is the translation of the clean sentence.
+    default_target = last("translator", ModelInput(TIRED), NARROW, 9)
     for text, other, expected in ((NARROW, TIRED, ("elle", "il")), (TIRED, NARROW, ("il", "elle"))):
         found = last("translator", ModelInput(text, target=FRENCH), other, 9)
         assert found.expected is not None

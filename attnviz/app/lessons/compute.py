@@ -46,7 +46,7 @@ def read_only(array: Array) -> Array:
     return array
 
 
-def parameters(module: nn.Module) -> int:
+def num_parameters(module: nn.Module) -> int:
     """Return the number of parameters of a module; shared parameters count once."""
     return sum(parameter.numel() for parameter in module.parameters())
 

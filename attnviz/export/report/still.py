@@ -96,12 +96,10 @@ def _lines(
     drawn = np.where(np.abs(weights) >= MIN_LINE, weights, 0)
     if followed:
         drawn[np.setdiff1d(np.arange(len(weights)), followed)] = 0
-    strongest = np.argsort(np.abs(drawn), axis=None)[-MAX_LINES:]
+    strongest = np.argsort(np.abs(drawn), axis=None)[-MAX_LINES:]  # the strongest is drawn last, on top
     shapes: Shapes = [
         _line(_LEFT, _middle(i, row), _RIGHT, _middle(j, row), drawn[i, j], signed)
-        for i, j in zip(
-            *np.unravel_index(strongest, weights.shape), strict=True
-        )  # the strongest last, on top
+        for i, j in zip(*np.unravel_index(strongest, weights.shape), strict=True)
         if drawn[i, j]
     ]
     shapes += _axis("query", _LEFT - 8, "end") + _axis("key", _RIGHT + 8, "start")

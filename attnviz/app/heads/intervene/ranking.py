@@ -45,7 +45,7 @@ def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
 
 
 def cosine_changes(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
-    """Return 1 − cosine of the outputs, [variant, token], for the text of the selected token."""
+    """Return 1 − cosine of each output before and after, [variant, token], in the selected token's text."""
     of_encoder = chosen.kind == "encoder" and moved.source is not None
     cosine_change = moved.source if of_encoder else moved.cosine_change
     assert cosine_change is not None  # noqa: S101 - for the type checker

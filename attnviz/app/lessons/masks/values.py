@@ -97,7 +97,7 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
 
 
 def cells(choice: MaskChoice, tokens: int) -> Mask:
-    """Return a mask, [query, key], True where a query may attend to a key; [PAD] follows `tokens` tokens."""
+    """Return a mask, [query, key], True where a query may attend to a key; `tokens` excludes [PAD]."""
     total = tokens + choice.pads
     masks = {
         "none": lambda: no_mask(total, total),

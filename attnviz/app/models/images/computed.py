@@ -72,7 +72,7 @@ def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
 
 @cached("Running the model on the image and the text …")
 def read(model: Entry, file: bytes, text: str) -> tuple[Trace, Prediction]:
-    """Run a vision-language model; return the trace and its prediction. Raises the errors of `processed`."""
+    """Run a vision-language model; return the trace and the prediction. Raises the errors of `processed`."""
     given = ModelInput(text, images=(file,))
     trace = loading.trace(model.name, given, selection=Selection(max_weight_bytes=_MAX_WEIGHT_BYTES))
     [expected] = loading.load(model.name).predictions(given)
