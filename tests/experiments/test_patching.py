@@ -63,9 +63,8 @@ def test_patching_all_heads_gives_the_clean_run_at_unchanged_tokens(name: str, f
         clean_states, patched, corrupt = (getattr(each, field)[0] for each in (expected, found, before))
         np.testing.assert_allclose(patched[same], clean_states[same], atol=1e-5)
         assert np.abs(corrupt[same] - clean_states[same]).max() > 1e-3
-        assert (
-            same.all() or np.abs(patched[~same] - clean_states[~same]).max() > 1e-3
-        )  # the changed tokens have different embeddings
+        # The changed tokens have different embeddings.
+        assert same.all() or np.abs(patched[~same] - clean_states[~same]).max() > 1e-3
     if expected.probabilities is not None and found.probabilities is not None:
         np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-5)
 

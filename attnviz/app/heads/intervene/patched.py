@@ -106,9 +106,9 @@ def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]
     st.markdown(_outcome(request, found))
     if found.together is not None:
         st.markdown(
-            f":small[The shares sum to {signed_share(found.shares.sum())}. The sum need not be 100 %: later "
-            "heads depend on earlier heads, and two heads can have the same effect. Heads with negative "
-            f"shares increase it. Patching all heads together restores {signed_share(found.together)}.]"
+            f":small[The shares sum to {signed_share(found.shares.sum())}, which need not be 100 %: later "
+            "heads depend on earlier heads, and several can have the same effect. Heads with negative shares "
+            f"increase the difference. Patching all heads together restores {signed_share(found.together)}.]"
         )
     limit = float(np.abs(found.shares).max()) or 1.0
     ranking.draw_map(
