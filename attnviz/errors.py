@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from attnviz.text import plural
+
 _MAX_QUOTED = 40  # maximum number of characters of an unknown word in a message
 _MAX_NAME_LENGTH = 60  # maximum number of characters of a name in a message
 
@@ -37,7 +39,7 @@ class TextTooLong(AttnvizError):
         reader = "the model" if unit == "tokens" else "attnviz"
         super().__init__(
             f"{subject} {length:,} {unit}; {reader} reads at most {limit:,}. "
-            f"Shorten {pronoun} by {length - limit:,} {unit} or more and try again."
+            f"Shorten {pronoun} by {plural(length - limit, unit[:-1])} or more and try again."
         )
 
 

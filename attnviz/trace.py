@@ -565,7 +565,7 @@ class Trace:
         return self.blocks[0].key_tokens if self.blocks else ()
 
     def of_kind(self, kind: Kind | None = None) -> tuple[Block, ...]:
-        """Return the blocks of one kind, by layer; `kind` can be None if there is only one.
+        """Return the blocks of one kind, by layer; `kind` can be None if the trace has only one kind.
 
         Raises:
             InvalidTrace: the model has no attention of this kind, or several kinds and `kind` is None.
@@ -585,7 +585,7 @@ class Trace:
         return blocks
 
     def block(self, kind: Kind | None = None, layer: SupportsIndex = 0) -> Block:
-        """Return one layer's attention; layers count from 0, and `kind` can be None if there is only one.
+        """Return the attention of a layer, counted from 0; `kind` can be None if the trace has only one kind.
 
         Raises:
             InvalidTrace: the model has no such layer.
@@ -845,7 +845,7 @@ def _png(found: NDArray[Any]) -> bytes:
 
 
 def _input_tokens(tokens: Sequence[Any], layers: Mapping[int, Any], generated: bool) -> Sequence[Any]:
-    """Return the tokens in the model's input: the last token of a generated text is not part of it."""
+    """Return the tokens of the model's input, which does not include the last generated token."""
     layer = next(iter(layers.values()), None)
     written = generated and layer is not None and len(tokens) == layer.shape[1] + 1
     return tokens[:-1] if written else tokens

@@ -2,7 +2,7 @@
 
 The baseline is `attn_implementation="eager"` with `output_attentions=True` and the weights as arrays. It is
 compared with `attnviz.trace` of the same tokens, with all weights as arrays. Checks of the model object are
-not timed. Both alternate in one process. The memory of each long text is measured in a separate process.
+not timed. The two alternate in one process. The memory for each long text is measured in a separate process.
 
 Run: python -m benchmarks.capture [rounds] [--smoke]
 """
@@ -93,7 +93,7 @@ def compare(
 
     Args:
         name: the name of the row.
-        max_ratio: the target for the ratio of the times.
+        max_ratio: the target: the largest ratio of the times.
         bundled_name: trace the bundled model of this name; None: trace the model object.
     """
 
@@ -136,7 +136,7 @@ def compare_many(report: Report, model: PreTrainedModel, max_ratio: float, sente
 
 
 def stored_bytes(tokens: int) -> float:
-    """Return the bytes that a trace of two layers and three heads stores, relative to the selected arrays."""
+    """Return bytes stored / bytes of the selected arrays, for a trace of two layers and three heads."""
     network = random_model(GPT2Config(**GPT2, n_layer=4))
     trace = attnviz.trace(random_ids(tokens), network, layers=[1, 2], heads=[0, 5, 7], store="weights")
     names = ("query", "key", "value", "weights", "mask")

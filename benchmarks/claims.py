@@ -1,7 +1,7 @@
 """Recompute the numbers in README, docs and pages: docs/claims.toml has the sentences and the values.
 
-`python -m benchmarks.claims` recomputes all claims, `python -m benchmarks.claims ID …` some. The exit status
-is 1 if a value differs from the recorded value, or if a sentence is no longer in its file.
+`python -m benchmarks.claims` recomputes all claims, `python -m benchmarks.claims ID …` only these. The exit
+status is 1 if a value differs from the recorded value, or if a sentence is no longer in its file.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ def shapes_measured_again() -> str:
 
 
 def _near(one: Any, other: Any) -> bool:
-    """Return whether two records are equal, up to rounding and a few borderline sentences."""
+    """Return whether two records are equal, with a tolerance of 1 % + 0.01 for each number."""
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(_near(one[name], other[name]) for name in one)
     if isinstance(one, list | tuple):
@@ -325,7 +325,7 @@ def limits_of_a_visitor() -> str:
 def unstated() -> list[str]:
     """Return a message for each sentence of the ledger that is not in its file."""
     return [
-        f"{name}: {file} does not state “{sentence}”"
+        f"{name}: {file} does not contain “{sentence}”"
         for name, claim in LEDGER["claim"].items()
         for file, sentences in claim["stated_in"].items()
         for sentence in sentences

@@ -246,7 +246,7 @@ async def two_servers(report: Report, address: str, kill: Callable[[], None], si
         )
         latencies = await room.show_a_view()
         report.row(
-            "delay of a view before, p95",
+            "before the failure: delay of a view, p95",
             f"{1e3 * p95(latencies):.0f} ms",
             "≤ 1 s",
             met=p95(latencies) <= 1,
@@ -261,7 +261,7 @@ async def two_servers(report: Report, address: str, kill: Callable[[], None], si
         )
         latencies = await room.show_a_view()
         report.row(
-            "delay of a view after, p95",
+            "after the failure: delay of a view, p95",
             f"{1e3 * p95(latencies):.0f} ms",
             "≤ 1 s",
             met=p95(latencies) <= 1,

@@ -82,7 +82,7 @@ def measure(report: Report, page: Page, tokens: int) -> None:
 
 
 def main(smoke: bool) -> None:
-    """Print the table."""
+    """Run the benchmark and print the results."""
     with tempfile.TemporaryDirectory() as home, running(Path(home)) as server, launched() as browser:
         folder = save_model(Path(home) / "gpt2")
         report = Report("Explore with long texts, 12 × 12 heads", browser.version)

@@ -24,12 +24,12 @@ from benchmarks.report import parser
 TEXT = "The dog did not cross the road as it was too tired."
 FIGURES = 10
 
-Figure = Callable[[int, int], dict[str, str]]  # from a layer and a head to content by MIME type
+Figure = Callable[[int, int], dict[str, str]]  # (layer, head) to content by MIME type
 
 
 @contextmanager
 def notebook() -> Iterator[None]:
-    """Replace the parts of IPython that BertViz needs to return its page."""
+    """Replace the parts of IPython that BertViz uses, so that it returns its page as text."""
 
     class Text:
         def __init__(self, data: str) -> None:

@@ -124,7 +124,7 @@ def measure_start(report: Report, browser: Browser, starts: int) -> None:
         linked.append(own_sentence(browser))
     for name, values, limit in (
         ("to the first picture, of the opening sentence", openings, 3),
-        ("to the picture of a sentence from a link (model ready)", linked, 8),
+        ("to the picture of a sentence from a link (loads the model)", linked, 8),
         ("to the picture of a sentence typed after the first picture", typed, 8),
     ):
         report.row(name, seconds(values), f"≤ {limit} s", met=statistics.median(values) <= limit)
@@ -215,7 +215,7 @@ def measure_server_changes(report: Report, browser: Browser, url: str, rounds: i
                 one.time("another query", query.click)
                 one.open_by_chip(4, 2 + number % 5)
         floor = [time.settled for time in empty.times["switch"][2:]]
-        report.row("the empty page's switch", milliseconds(floor))
+        report.row("switch on the empty page", milliseconds(floor))
         for name, one in opened.items():
             for control, times in one.times.items():
                 settled = [time.settled for time in times[1:]]  # the first click fills the caches

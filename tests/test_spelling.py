@@ -20,7 +20,7 @@ from attnviz.spelling import byte_numbers, complete_text, spelled_bytes
         ("日", None),
     ],
 )
-def test_known_spellings_give_the_expected_bytes(spelling: str, expected: bytes | None) -> None:
+def test_known_spellings_are_decoded(spelling: str, expected: bytes | None) -> None:
     assert spelled_bytes(spelling) == expected
 
 

@@ -27,7 +27,7 @@ def texts(root: Path = ROOT) -> dict[str, str]:
 
 
 def phrases_in(text: str, avoided: dict[str, str]) -> Counter[str]:
-    """Count the phrases to avoid, each a regular expression, in a text."""
+    """Count the phrases to avoid in a text; each phrase is a regular expression."""
     return Counter({phrase: len(re.findall(rf"\b(?:{phrase})\b", text, re.IGNORECASE)) for phrase in avoided})
 
 

@@ -42,7 +42,7 @@ class RecurrentAttention(nn.Module):
         outputs: Float[Tensor, "sentence source d_hidden"],
     ) -> Float[Tensor, "sentence target d_hidden"]:
         """Return the vectors that replace the decoder's hidden states."""
-        # No division by √d_hidden: because |h| ≤ 1, all initial scores would be near 0.
+        # Not divided by √d_hidden: as −1 < h < 1, all initial scores would then be near 0.
         steps = scaled_dot_product_attention(self.to_query(hidden_states), outputs, outputs, scale=1.0)
         mixed: Tensor = self.combine(torch.cat((hidden_states, steps.output), dim=-1)).tanh()
         return mixed

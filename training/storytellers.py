@@ -1,6 +1,6 @@
 """Train and evaluate the storytellers: `python -m training.storytellers [SIZE …]`, a few minutes per seed.
 
-It writes the bundled weights (seed 0) and the results of every training run.
+The command writes the bundled weights (seed 0) and the results of every training run.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ def train_storyteller(variant: str, seed: int, steps: int = STEPS) -> Storytelle
 def placement_questions(objects: int) -> list[tuple[grammar.Words, str]]:
     """Return stories that end with a question about an object's place, and the answers.
 
-    The asked pairs of noun and container are not in the training set. No tested training setup learns both
-    to answer these questions and to copy random words. A four-layer model (seed 0) was also trained on texts
-    that repeat facts in a different order. The numbers of correct answers (300 stories with two objects) and
-    correct copies (300 texts of random words, which are 40 % and later 8 % of the training texts) are:
+    The pairs of noun and container in the questions are not in the training set. No tested training setup
+    teaches a model both to answer these questions and to copy random words. A four-layer model (seed 0) was
+    also trained on texts that repeat facts in a different order. The numbers of correct answers (to 300
+    questions with two objects) and correct copies (of 300 texts of random words, which are 40 % and later 8 %
+    of the training texts) are:
 
     - 295 and 192 if repeated facts replace half of the random words;
     - 142 and 299 if repeated facts are a tenth of the early texts, in addition to the random words;

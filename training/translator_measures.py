@@ -28,7 +28,7 @@ from attnviz.trained.translator.translator import Translator
 
 @dataclass(frozen=True)
 class Intervention:
-    """Effect of edits of one head's attention from "it" on the translations.
+    """Effect on the translations of editing one head's attention from "it".
 
     Attributes:
         pronoun: Fraction of sentences in which the correct one of "il" and "elle" is more likely.

@@ -1,6 +1,6 @@
 """Train and evaluate the translators: `python -m training.translators [VARIANT …]`, two minutes per seed.
 
-It writes the bundled weights and the results of every training run.
+The command writes the bundled weights and the results of every training run.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def largest_changes(
 
     Args:
         values: [layer, head, query, key]; not finite where undefined.
-        queries, keys: Rows and columns.
+        queries, keys: Tokens of the rows and columns.
     """
     heads = values.reshape(-1, *values.shape[-2:])
     size = np.where(np.isfinite(heads), np.abs(heads), 0).reshape(len(heads), -1)

@@ -85,7 +85,7 @@ def contributions(parts: Sequence[Part], direction: Floats) -> Contributions:
     """Return the contribution of each part to output @ direction.
 
     Args:
-        direction: [d_model], a row of the unembedding, or the difference between two rows.
+        direction: [d_model], a row of the unembedding matrix, or the difference between two rows.
     """
     found: dict[PartKind, list[Floats]] = {}
     for part in parts:
@@ -99,7 +99,7 @@ def contributions(parts: Sequence[Part], direction: Floats) -> Contributions:
 
 
 def decompose(stream: ResidualStream, token: int) -> tuple[Part, ...]:
-    """Return the parts; their vectors sum to the token's output.
+    """Return the parts of a token's output; their vectors sum to the output.
 
     Args:
         token: Position of the token, from 0.

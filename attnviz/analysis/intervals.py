@@ -68,7 +68,7 @@ def mean_interval(mean: float, variance: float, count: int) -> tuple[float, floa
     return mean - margin, mean + margin
 
 
-def bootstrap_interval(counts: Counts, totals: Doubles) -> tuple[Doubles, Doubles]:
+def bootstrap_interval(counts: Counts, correct: Doubles) -> tuple[Doubles, Doubles]:
     """Return the confidence interval of each head's proportion by a bootstrap over examples (Efron 1979).
 
     Items of one example are not independent, so complete examples are resampled. If the two ends are
@@ -76,15 +76,15 @@ def bootstrap_interval(counts: Counts, totals: Doubles) -> tuple[Doubles, Double
 
     Args:
         counts: [example, layer], numbers of items.
-        totals: [example, layer, head], numbers of correct items.
+        correct: [example, layer, head], numbers of correct items.
 
     Returns:
         The lower and the upper ends, each float64 [layer, head].
     """
-    examples, layers, heads = totals.shape
+    examples, layers, heads = correct.shape
     draws = np.random.default_rng(0).multinomial(examples, np.full(examples, 1 / examples), BOOTSTRAP_SAMPLES)
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares = np.tensordot(draws, totals, 1) / (draws @ counts)[..., None]
+        shares = np.tensordot(draws, correct, 1) / (draws @ counts)[..., None]
     tails = (1 - CONFIDENCE) / 2
     low, high = np.nanquantile(shares.reshape(BOOTSTRAP_SAMPLES, -1), (tails, 1 - tails), axis=0)
     for at in np.flatnonzero(low == high):

@@ -21,7 +21,7 @@ MASKED = 255
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Cells as bytes, for drawing only; printed numbers come from the floats.
+    """Cells as bytes, for drawing only; printed numbers have full precision.
 
     Attributes:
         levels: uint8 [..., query, key], 0 to 254; 255 is masked.
@@ -67,7 +67,7 @@ def diverging(
 
     Args:
         values: [..., query, key]; −inf and NaN are masked.
-        scale: "shared": high is the largest absolute value of all heads; "per head": of the head itself.
+        scale: Where high is the largest absolute value: in all heads ("shared"), or in each ("per head").
         mask: Broadcast to [..., query, key]; True where not masked; None without a mask.
         end: Overrides high for all heads; None uses `scale`.
     """

@@ -27,7 +27,7 @@ def ranks(values: ArrayLike) -> Doubles:
 
 
 def correlation_of_ranks(one: Doubles, other: Doubles) -> float:
-    """Return Spearman's ρ of ranks (Spearman 1904); NaN for fewer than two ranks, or if all are equal."""
+    """Return Spearman's ρ of two rankings (Spearman 1904); NaN for a single rank, or if all are equal."""
     if len(one) < 2:
         return float("nan")
     first, second = one - one.mean(), other - other.mean()
@@ -39,8 +39,8 @@ def correlation_of_ranks(one: Doubles, other: Doubles) -> float:
 def critical_value(count: int, comparisons: int = 1) -> float | None:
     """Return the critical value of |ρ| at p ≤ 5 % for any of several comparisons (Bonferroni).
 
-    Each of 1,000 random orders is compared with each of 1,000 others, with a fixed seed; these million pairs
-    are pairwise independent. Three standard errors are added to each frequency.
+    The tail probability of each |ρ| is estimated by comparing 1,000 random orders with 1,000 others (fixed
+    seed; the comparisons are pairwise independent); three standard errors are added to it.
 
     Args:
         count: Number of values, without ties.

@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
 
 def positions(tokens: Sequence[Token], span: Span) -> tuple[int, ...]:
-    """Return the positions, from 0, of the tokens that overlap a span, in the first sentence of a pair."""
+    """Return the positions, from 0, of the tokens of the first sentence that overlap a span."""
     return tuple(
         place
         for place, token in enumerate(tokens)
@@ -38,7 +38,7 @@ def weight_between(weights: Floats, queries: Sequence[int], keys: Sequence[int])
 
     Args:
         weights: [..., query, key].
-        queries, keys: Pieces of the query word and of the key word.
+        queries, keys: Positions of the pieces of the query word and of the key word.
 
     Returns:
         float32 [...].
@@ -94,7 +94,7 @@ def _is_punctuation(typed: str) -> bool:
 
 
 def _spans(tokens: Sequence[Token]) -> dict[int, tuple[int, int, int]]:
-    """Return the sentence, start and end of each word, by its number."""
+    """Return each word's sentence, start and end, by word number."""
     spans: dict[int, tuple[int, int, int]] = {}
     for token in tokens:
         if token.word is not None and not token.special:

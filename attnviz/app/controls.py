@@ -46,7 +46,7 @@ def sentence(
     Args:
         label: Label of the box.
         opening: Initial text, unless the visitor or a link has set one; "" for none.
-        box: The link parameter.
+        box: Link parameter of the text.
         changed: Called when the visitor has typed another text.
     """
     if opening and is_unset(box):
@@ -69,7 +69,7 @@ def sentence(
 def is_unset(*boxes: Text) -> bool:
     """Return whether neither the visitor nor a link has set these boxes.
 
-    This is the case when the page's URL has no parameters, for example after Back.
+    Also True after Back to a URL without parameters.
     """
     named = not boxes[0].is_set and any(link.contains(box) for box in boxes)
     emptied = link.page() or True
@@ -215,11 +215,11 @@ def token(
 ) -> int:
     """Draw the select for a token, with options such as "10 it"; return its index among the groups.
 
-    A word that occurs twice has two entries with different numbers.
+    A word that occurs twice has two options with different numbers.
 
     Args:
         groups: The tokens.
-        scope: Key of the tokens' text.
+        scope: Identifies the text; see `Token.draw`.
         label: Label of the select.
         choice: Link parameter of the select; `QUERY` is shared with Explore.
         initial: Initial index; None for the first of `PRONOUNS` in the text, or else the middle word.
@@ -230,7 +230,7 @@ def token(
 
 
 def index_of_word(word: str, groups: Sequence[DisplayToken]) -> int:
-    """Return the index of a word's first occurrence, in any tokenizer's spelling, or of the middle word."""
+    """Return the index of a word's first occurrence, ignoring space marks, or else of the middle word."""
     words = [group.label.strip(_WORD_MARKS) for group in groups]
     return words.index(word) if word in words else _middle(groups)
 
@@ -256,7 +256,7 @@ def _middle(groups: Sequence[DisplayToken]) -> int:
 
 
 def _normalized(group: DisplayToken) -> str:
-    """Return the token's word in lower case, without a tokenizer's signs."""
+    """Return the token's text in lower case, without the tokenizer's marks."""
     return group.label.strip(_WORD_MARKS).removeprefix("##").casefold()
 
 

@@ -35,7 +35,7 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # not fade during reruns, or the page's text would show through.
 # Text on chips and primary buttons would be white on the primary colour, which is light in the dark theme.
 # Right-to-left text must not change the direction of its surroundings.
-# Streamlit sets 16 pixels, ignoring the font size of the browser. iOS zooms in on inputs with a smaller font.
+# Streamlit sets a font size of 16 pixels, ignoring the browser's. iOS zooms in on inputs with smaller text.
 # Labels of buttons are not truncated, and keyboard focus is visible in the menu.
 # With forced colours, pressed buttons, sliders and switches would be invisible.
 # On a phone the picture must be on the first screen: titles and gaps are smaller there.
@@ -201,7 +201,7 @@ TITLES = (
     | {tool.name: tool.label for tool in TOOLS}
     | {"images": "Images", "references": "References"}
 )
-"""Every page's title, by the name of its file."""
+"""The title of every page, by file name."""
 
 
 def pages() -> list[StreamlitPage]:

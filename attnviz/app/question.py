@@ -77,7 +77,7 @@ def sentence_of_page() -> str:
 
 
 def form() -> Question | None:
-    """Draw the button that opens the form for a teacher's question; return the question, or None.
+    """Draw the button that opens the form for a teacher's question; return the question if it is valid.
 
     The question belongs to its page: other pages do not show it, and it remains when the visitor returns.
     """
@@ -102,7 +102,7 @@ def form() -> Question | None:
                 right = RIGHT.select("Correct option", [_UNMARKED, *dict.fromkeys(choices)], help=if_copied)
         else:
             RIGHT.forget()
-            st.caption("After this, you can mark the correct option. It is shown only with the answer.")
+            st.caption("Enter options, then mark the correct one. It is shown only with the answer.")
         if PREDICT.is_set or name in PREDICT.pages:
             st.toggle(
                 "Hide the page until the answer is revealed",
@@ -132,7 +132,7 @@ def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
     """Return a question and its options as plain text, in one line each.
 
     Raises:
-        InvalidQuestion: a text is missing, too long or repeated.
+        InvalidQuestion: a text is missing, too long or repeated, or there are too many options.
     """
     text, choices = " ".join(text.split()), [" ".join(option.split()) for option in options]
     if not text:

@@ -92,7 +92,7 @@ def _subject() -> tuple[str, str, str]:
     if here in choices.LESSONS - choices.TEXT.pages:
         model = shown_values(choices.TRANSLATOR) or catalogue.TRANSLATOR
         texts = texts[1:]
-    if here in choices.READ_BY_STORYTELLER:
+    if here in choices.STORYTELLER_PAGES:
         model, texts = catalogue.STORYTELLER, (choices.PROMPT, choices.REPEATED)
     both = shown_values(layer), shown_values(head)
     return shown_values(*texts), model, head_name(int(both[0]) - 1, int(both[1]) - 1) if all(both) else ""

@@ -58,7 +58,7 @@ def weights_picture(
         note: Explanation of the colours, below the picture.
         caption: Caption of the saved picture; "" for its heading.
         filename: File name of the saved picture, without extension.
-        on_pick: Called with query and key, from 0, when the visitor pins a pair; query is None for all lines.
+        on_pick: Called with query and key, from 0, when the visitor pins a pair; with None to unpin it.
     """
     allowed = np.isfinite(weights)
     cells = np.where(allowed, weights, 0).astype(np.float32)

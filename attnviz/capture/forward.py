@@ -356,7 +356,7 @@ def _blocks(
         if custom:
             compare(record, weights, f"{type(network).__name__}, {layer.kind} layer {layer.layer + 1}")
             layer_edits = [edit for edit in edits if (edit.kind, edit.layer) == (layer.kind, layer.layer)]
-            if layer_edits:  # only for a single text; the hook changed only the head outputs
+            if layer_edits:  # only for a single text; the hook changed the head outputs, not the weights
                 weights = edit_weights(weights, [layer_edits])
             record = record._replace(weights=weights).of(selection.heads, selection.queries)
             weights = record.weights

@@ -163,7 +163,7 @@ def encoder_layout(
     sides = config.pair(settings, "patch_size", name)
     counts = [length / side for length, side in zip(size, sides, strict=True)]
     rows, columns = (ceil(count) if settings.model_type in _MERGING else int(count) for count in counts)
-    for _ in getattr(settings, "depths", ())[1:]:  # merges 2 × 2 patches (Liu et al. 2021)
+    for _ in getattr(settings, "depths", ())[1:]:  # each later stage merges 2 × 2 patches (Liu et al. 2021)
         rows, columns, counts = ceil(rows / 2), ceil(columns / 2), [count / 2 for count in counts]
     left, top, right, bottom = _crop_box(images, picture)
     if getattr(images, "do_pad", False):

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from attnviz.trained.storyteller.storyteller import Storyteller
 
 MAX_MODELS = 8
-"""The largest number of cached models; the least recently used one is evicted first.
+"""Maximum number of cached models; the least recently used one is evicted first.
 
 All models bundled with attnviz fit: a BERT takes 90 MB, a translator less than 1 MB. Fewer models are kept
-if their total size exceeds `limits.max_bytes`.
+if their total size would exceed `limits.max_bytes`.
 """
 
 gate = importing.gate
@@ -204,9 +204,10 @@ def is_loaded(name: str) -> bool:
 
 
 def tokens(name: str, text: str | ModelInput) -> tuple[Token, ...]:
-    """Return the input tokens of this model, or of its encoder; loads only models with images and text.
+    """Return the tokens of a text as input to this model; for text-to-text models, to the encoder.
 
-    For other models, this takes some milliseconds, without importing torch if there is a `tokenizer.json`.
+    Only models that read images and text are loaded. For other models, this takes some milliseconds, and if
+    there is a `tokenizer.json`, torch is not imported.
 
     Raises:
         UnknownModel, ModelFilesDamaged, EmptyText, TextTooLong, UnreadableText
@@ -243,7 +244,7 @@ def downloaded(name: str, report: OnProgress = _ignore_progress) -> catalogue.En
 
 
 def in_memory(entry: catalogue.Entry) -> Model | None:
-    """Return the loaded model, or None; also None if its files have changed since it was loaded."""
+    """Return the loaded model; None if it is not loaded, or if its files changed after loading."""
     with _lock:
         loaded, model = _models.get(entry.name, (None, None))
         if model is None or loaded != entry:

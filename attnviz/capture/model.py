@@ -153,7 +153,7 @@ class Candidate:
 
     Attributes:
         text: the readable text (" dog" for GPT-2's "Ġdog").
-        id: the row in the vocabulary.
+        id: the index in the model's vocabulary.
         probability: the softmax over the whole vocabulary, before any filter.
         share: the sampling probability after temperature, top-k and top-p; equal to `probability` if the
             model does not generate.
@@ -169,7 +169,7 @@ class ExpectedToken(NamedTuple):
     """The predicted or actual token at one position.
 
     Attributes:
-        id: the row in the vocabulary.
+        id: the index in the model's vocabulary.
         text: the readable text.
         probability: its probability under the model.
         kind: "next", the token after the chosen one, or "masked", the masked token.

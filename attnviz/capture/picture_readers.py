@@ -28,7 +28,7 @@ _CLASSES = frozenset({"VisionEncoderDecoderModel", "BlipForConditionalGeneration
 _SAMPLE = 7  # tokens in the sample input for the inspection
 
 ENCODER_NOT_SHOWN = (
-    "The attention of its encoder is not recorded: it is computed in windows of patches, and each stage "
+    "The attention of the encoder is not recorded: it is computed in windows of patches, and each stage "
     "merges patches of the previous stage."
 )
 
@@ -47,8 +47,8 @@ class PictureReader(VisionLanguageModel):
         settings: Any = self.network.config
         if not {type(self.network).__name__, *(settings.architectures or ())} <= _CLASSES:
             raise ModelNotSupported(
-                f"{quoted(self.name)} is of the family “{settings.model_type}”, in which attnviz supports "
-                "only BlipForConditionalGeneration, which generates captions."
+                f"{quoted(self.name)} is of the family “{settings.model_type}”, of which attnviz supports "
+                "only BlipForConditionalGeneration, for captions."
             )
         self._paired = bool(settings.is_encoder_decoder)
         self._text_input = "decoder_input_ids" if self._paired else "input_ids"
@@ -140,7 +140,7 @@ class PictureReader(VisionLanguageModel):
             for number, record in enumerate(kind_records, 1):
                 compare(record, record.weights, f"{type(self.network).__name__}, {kind} layer {number}")
             is_vision = kind == "vision"
-            # transformers returns no weights of BLIP's decoder, but its modules do.
+            # transformers returns no weights of BLIP's decoder, but the decoder's modules do.
             own = [record.weights for record in kind_records]
             returned = (
                 weights_of(expected, "encoder" if is_vision else kind) if is_vision or self._paired else own
@@ -179,14 +179,14 @@ class PictureReader(VisionLanguageModel):
 
 
 def _trocr(module: Any, inputs: Arguments, weights: Tensor) -> Record:
-    """TrOCR's decoder: scaled dot products with its own tokens, or with patches (Li et al. 2021)."""
+    """Record the attention of TrOCR's decoder to its own tokens, or to patches (Li et al. 2021)."""
     projections, source = (module.q_proj, module.k_proj, module.v_proj), inputs.get("key_value_states")
     mask = inputs.get("attention_mask")
     return _text_record(module, projections, module.num_heads, inputs, source, mask, module.scaling, weights)
 
 
 def _blip_text(module: Any, inputs: Arguments, weights: Tensor) -> Record:
-    """BLIP's decoder: computed like TrOCR's (Li et al. 2022)."""
+    """Record the attention of BLIP's decoder, which is computed like TrOCR's (Li et al. 2022)."""
     projections, source = (module.query, module.key, module.value), inputs.get("encoder_hidden_states")
     mask = inputs.get("attention_mask" if source is None else "encoder_attention_mask")
     heads, scale = module.num_attention_heads, module.attention_head_size**-0.5
@@ -213,7 +213,7 @@ def _text_record(
 
 
 def _blip_vision(module: Any, inputs: Arguments, weights: Tensor) -> Record:
-    """BLIP's encoder: scaled dot products of patches."""
+    """Record the attention of BLIP's encoder between patches."""
     query, key, value = (
         split_heads(part, module.num_heads) for part in module.qkv(inputs["hidden_states"]).chunk(3, dim=-1)
     )
@@ -225,4 +225,4 @@ _READERS: Mapping[str, Reader] = {
     "BlipTextSelfAttention": _blip_text,
     "BlipAttention": _blip_vision,
 }
-"""Classes with custom attention, and the functions that record them."""
+"""Functions that record attention, by the name of the attention class."""

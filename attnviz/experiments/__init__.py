@@ -88,7 +88,7 @@ def find(
     dtype: Precision | None = None,
     device: Device | None = None,
 ) -> Neighbours:
-    """Find the tokens with vectors in a head that are most similar to one token's (Hoover et al. 2020).
+    """Find the tokens with the vectors most similar to one token's vector in a head (Hoover et al. 2020).
 
     The search is exact, and its memory use does not depend on the length of the text.
 

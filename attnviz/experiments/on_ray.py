@@ -27,7 +27,7 @@ def share(
     Usage statistics and the dashboard are disabled. Without an address, no port is open to other machines.
 
     Args:
-        workers: Number of processors.
+        workers: Number of worker processes.
         address: Address of a running cluster with attnviz installed on its machines; None uses this machine.
 
     Raises:

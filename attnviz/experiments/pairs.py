@@ -104,7 +104,7 @@ def _pair(line: str) -> Pair:
     names = [part[1:-1].strip() for part in marked if part[0] == "["]
     referents = [_referent_index(referent, names) for _, referent in choices]
     if referents[0] == referents[1]:
-        raise AttnvizError(f"both parts in {{ }} name {quoted(choices[0][1])}. Name different words.")
+        raise AttnvizError(f"both parts in {{ }} end with {quoted(choices[0][1])}. Write different words.")
     one, other = (_reading(parts, words, right) for (words, _), right in zip(choices, referents, strict=True))
     return Pair((one, other))
 

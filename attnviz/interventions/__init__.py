@@ -1,1 +1,1 @@
-"""Edits that ablate or redirect attention or replace a head's output, and their application to models."""
+"""Edits that ablate or redirect attention or replace a head's output, and functions that apply them."""

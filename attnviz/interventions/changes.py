@@ -54,7 +54,7 @@ def applying(expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edit
         edits: The edits of each module, for each row of the batch; may be empty.
 
     Raises:
-        ModelNotSupported: other modules requested edits, or the order was different.
+        ModelNotSupported: other modules ran, or not all of them, or in another order.
     """
     current = _Pass(expected, edits)
     before = _pass.set(current)
@@ -66,7 +66,7 @@ def applying(expected: Sequence[nn.Module | None], edits: Sequence[Sequence[Edit
 
 
 def edits_of(module: nn.Module) -> Sequence[Edits]:
-    """Return the edits of a module's current attention, for each row of the batch."""
+    """Return a module's edits in the current forward pass, for each row of the batch; () for none."""
     current = _pass.get()
     edits = () if current is None else current.next(module)
     return edits if any(edits) else ()

@@ -13,7 +13,7 @@ from attnviz.errors import AttnvizError, ModelFilesDamaged, ModelNotReachable, U
 from attnviz.models import weights
 
 TIMEOUT_SECONDS = 5.0
-"""The time after which an unanswered request to the hub counts as failed."""
+"""Timeout of requests to the hub."""
 
 ProgressCallback = Callable[[int], None]
 """Called with the number of received bytes; an exception from it stops the download."""
@@ -95,7 +95,9 @@ def count_parameters(repository: str, file: str, commit: str, name: str, part: s
         try:
             header = api.parse_safetensors_file_metadata(repository, file, revision=commit)
         except errors.SafetensorsParsingError as error:
-            raise ModelFilesDamaged(f"{title} is damaged. Download it again.") from error
+            raise ModelFilesDamaged(
+                f"{title} is damaged on the hub. Use another revision or model."
+            ) from error
     if len(header.tensors) > weights.MAX_TENSORS:
         raise weights.too_many_tensors(title)
     tensors = ((array, found.dtype, found.parameter_count) for array, found in header.tensors.items())

@@ -53,7 +53,7 @@ def main() -> None:
 
 
 class Worker:
-    """The methods that a client may call, beginning with `open`."""
+    """The methods that a client may call; `open` must be called first."""
 
     def __init__(self, folder: Path, token_limit: int) -> None:
         self._folder, self._token_limit = folder, token_limit
@@ -100,7 +100,7 @@ def _limit_memory() -> None:
 
 
 def _limit_cpu_time() -> None:
-    with suppress(ImportError, OSError, ValueError):  # Windows has no limits
+    with suppress(ImportError, OSError, ValueError):  # Windows has no `resource`
         import resource
 
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)

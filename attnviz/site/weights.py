@@ -15,7 +15,7 @@ from attnviz.transformer.bert import Bert
 from attnviz.transformer.published import read_config
 
 MAX_TOKENS = 128
-"""Maximum number of tokens of a sentence; its weights take 5 MB and, on a laptop, a second to compute."""
+"""Maximum number of tokens of a sentence; its attention weights need 5 MB, and a second on a laptop."""
 
 SHARD_ROWS = 256  # tokens per file of embeddings; a sentence needs about ten of the 120 files (0.2 MB each)
 _NAMES = {

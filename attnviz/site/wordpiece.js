@@ -52,7 +52,7 @@ export class WordPiece {
     return words(characters, from, to).flatMap((word) => this.#pieces(word));
   }
 
-  /** Splits a word greedily into the longest pieces in the vocabulary; [UNK] if there are none. */
+  /** Splits a word greedily into the longest pieces in the vocabulary; [UNK] if this fails. */
   #pieces(word) {
     const unknown = this.#token("[UNK]", word[0].at, word.at(-1).at + 1);
     if (word.length > MAX_WORD_LENGTH) return [unknown];

@@ -20,7 +20,7 @@ def write(file: Path, network: nn.Module, header: Mapping[str, object]) -> None:
     """Write a network in float16; the output is deterministic.
 
     Args:
-        header: Metadata, including the arguments of `build` in `read`.
+        header: Metadata; `read` passes it to `build`.
     """
     tensors = {name: tensor.half() for name, tensor in network.state_dict().items()}
     # A single metadata entry, because safetensors writes several entries in random order.
@@ -33,7 +33,7 @@ def read(
     """Read a network, in float32, and the file's header.
 
     Args:
-        build: Builds the untrained network from the header.
+        build: Returns the untrained network for a header.
 
     Raises:
         ModelFilesDamaged: the file is missing or damaged.

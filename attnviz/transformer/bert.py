@@ -56,7 +56,7 @@ class BertSteps(NamedTuple):
 
 
 class Bert(nn.Module):
-    """The paper's encoder with learned positions, segments, and GELU instead of ReLU (Devlin et al. 2019).
+    """Encoder with learned positions, segment embeddings, and GELU instead of ReLU (Devlin et al. 2019).
 
     Args:
         config: Sizes, named as in a published `config.json`.

@@ -46,7 +46,7 @@ class BertConfig:
 
 
 def read_config(folder: Path) -> BertConfig:
-    """Read `config.json`."""
+    """Return the sizes in a folder's `config.json`."""
     published = json.loads((folder / "config.json").read_text("utf-8"))
     return BertConfig(**{field.name: published[field.name] for field in fields(BertConfig)})
 

@@ -11,8 +11,8 @@ import styles from "./atlas.css";
 import gridStyle from "./head_grid.css";
 
 const CELL = { min: 24, max: 56 };
-const LABEL = 24; // width of the row labels
-const MARGIN = 4; // space to the right of the last column, for focus rings
+const LABEL = 24; // width of the row labels, in pixels
+const MARGIN = 4; // pixels to the right of the last column, for focus rings
 
 /** @typedef {import("./thumbnails.js").Pictures} Pictures */
 

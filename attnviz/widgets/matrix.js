@@ -7,7 +7,7 @@ import { css, SCALE, valueAt } from "./palette.js";
 import { CanvasPen, truncate, textWidth } from "./pens.js";
 import { onZoom, zoomed } from "./window.js";
 
-const MAX_CELL = 34; // pixels, as all sizes below
+const MAX_CELL = 34; // pixels, like all sizes below
 const LABELS = { size: 12, spacing: 13, maxWidth: 118 };
 const MAX_HEIGHT = 720;
 const MAX_PROJECTED_ROWS = 15; // rows that fit in the teacher's view with all labels
@@ -213,7 +213,7 @@ export class Panel {
     const { theme } = view;
     const { left, top, cell, cellHeight, width, height, size, limit, angle, total, rowStep } = this.layout;
     const pen = CanvasPen.on(this.marks, this.width, total, theme);
-    // The label has its own background, because the axis may omit it.
+    // The label is drawn again, on a background, because the axis may omit it.
     const flag = (x, y, text, fill, degrees, anchor) => {
       const flagWidth = textWidth(text, size, pen.font, 600) + 10;
       const start = { start: -5, middle: -flagWidth / 2, end: 5 - flagWidth }[anchor];

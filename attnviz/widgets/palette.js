@@ -215,7 +215,7 @@ export class Theme {
     return one.map((value, at) => Math.round(value + (other[at] - value) * share));
   }
 
-  /** The colour at a position, 0–1, of a scale that starts at the background. */
+  /** The colour at a position, 0–1, of a scale that starts at the background colour. */
   #at(scale, position) {
     const stops = [oklabFromRgb(this.background), ...this.scales[scale].map(oklab)];
     const along = position * (stops.length - 1);
@@ -266,8 +266,8 @@ export class Theme {
   }
 
   /**
-   * The colour of a query, a key, …
-   * @param {string} name
+   * The colour of a role.
+   * @param {string} name a key of `ROLES`
    */
   role(name) {
     return ROLES[name][this.dark ? 1 : 0];

@@ -11,7 +11,7 @@ import styles from "./patches.css";
 
 const ORIGINAL_SIZE = 112; // pixels; longer side of the small copy of the original picture
 const COLOUR = [102, 51, 199]; // the same in both themes, as is the picture behind it
-const MAX_OPACITY = 0.82; // of the tint of the largest weight
+const MAX_OPACITY = 0.82; // of the tint for the largest weight
 const GRID_OPACITY = 0.15; // of the lines between patches
 
 /**
@@ -70,7 +70,7 @@ class Patches extends View {
     this.draw();
   }
 
-  /** Creates the buttons in the model's order: first the other tokens, then the patches. */
+  /** Creates the buttons in the model's order: first the tokens that are not patches, then the patches. */
   build() {
     const { rows, columns, names, words } = this.data;
     const button = (attributes) => element("button", { type: "button", ...attributes });
@@ -180,7 +180,7 @@ class Patches extends View {
     return context;
   }
 
-  /** Shows the weight of one token; −1 for instructions. */
+  /** Shows a token's weight in words; instructions for −1, or without a weight. */
   report(token) {
     const { query } = this.queryChoice.value;
     const weights = this.root.hasAttribute("data-waiting") ? null : this.weights();

@@ -7,7 +7,7 @@ import look from "./look.css";
 import shared from "./shared.css";
 
 const SHEET_HEIGHT = 860; // pixels; height of an A4 or Letter sheet without margins and a heading
-const MIN_ZOOM = 0.5; // of a tall picture on paper; a smaller picture would be illegible
+const MIN_ZOOM = 0.5; // of a tall picture on paper; below this, it would be illegible
 const MIN_WIDTH = 320; // pixels; the narrowest supported page
 
 /** Scales the pictures with the visitor's font size (1 for 16 pixels), as far as the window's width allows. */
@@ -38,7 +38,7 @@ export class View {
   #closing = new AbortController();
 
   constructor() {
-    // after a change of width or colours
+    // sent after a change of width or colours
     this.listen({ "attnviz:redraw": () => this.data && this.receive(this.data) });
   }
 
@@ -88,7 +88,7 @@ export class View {
   }
 
   /**
-   * Calls back when the widget's size changes.
+   * Calls `callback` whenever the widget's size changes.
    * @param {() => void} callback
    */
   onResize(callback) {
@@ -104,7 +104,7 @@ export class View {
   }
 
   /**
-   * Calls back when arrays named in the message have arrived.
+   * Calls `callback` when arrays named in the message have arrived.
    * @param {string[]} names keys of the message
    * @param {() => void} callback
    */

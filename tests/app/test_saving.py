@@ -13,7 +13,6 @@ from tests.app.shown import open_page, wait_finished
 
 TEXT = "A cat sat down since it was very tired indeed."
 
-
 TABLES = {
     "explore": "attnviz-minilm-layer2-head3-weights-A-cat-sat-down-since-it-was-very.csv",
     "score_heads": "attnviz-minilm-scores-pronoun-to-noun.csv",
@@ -32,10 +31,7 @@ def test_pandas_reads_every_table(page: str, monkeypatch: pytest.MonkeyPatch) ->
         return draw(label, contents, name, *rest, **look)
 
     monkeypatch.setattr(st, "download_button", record)
-    texts = {"text": TEXT, "patched_with": TEXT.replace("tired", "small")}
-    app = wait_finished(open_page(page, texts, layer="2", head="3"))
-    if page == "intervene":
-        wait_finished(app.button(key="patching start").click().run())
+    app = wait_finished(open_page(page, text=TEXT, layer="2", head="3"))
     app.session_state["save"] = True
     app.run()
     assert list(files) == [TABLES[page]]

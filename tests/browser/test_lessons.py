@@ -34,7 +34,7 @@ ANIMATED = ("query_key_value", "block", "cause")
 
 
 def lesson(page: Page, server: Server, name: str, **choices: Any) -> Locator:
-    """Open a lesson by a link, with all sections; return its main part."""
+    """Open a lesson by a link, with all sections open; return the page's main element."""
     if name in ANIMATED:
         page.emulate_media(reduced_motion="no-preference")
     everything = {"open": EVERYTHING} if name in OPEN.pages else {}
@@ -159,7 +159,7 @@ def test_cross_attention(page: Page, server: Server) -> None:
     queries.first.press("End")
     page.keyboard.press("Enter")
     wait_idle(page)
-    assert_in_url(page, reads=f"{queries.count()} [SEP]")
+    assert_in_url(page, cross_query=f"{queries.count()} [SEP]")
     assert page.get_by_role("main").locator("u").count() == 0
     assert_accessible(page)
 

@@ -92,7 +92,7 @@ class Widgets:
             "<!doctype html><html lang=en><title>widgets</title>"
             f"<style>:root {{ {style} }} h1, h2 {{ position: absolute; opacity: 0 }}"
             "body { background: var(--st-background-color); color: var(--st-text-color) }</style>"
-            "<main><h1>Widgets</h1><h2>One of them</h2></main>"
+            "<main><h1>Widgets</h1><h2>A widget</h2></main>"
         )
         page.evaluate(_CODE, code.bundle("app"))
         page.evaluate(_START)

@@ -60,7 +60,7 @@ def test_query_key_and_value_are_projections_of_hidden_states(minilm: Model, eag
 
 
 @pytest.mark.parametrize("tokens", [13, 97])
-def test_our_encoder_gives_the_same_trace(minilm: Model, tokens: int) -> None:
+def test_our_encoder_computes_the_same_trace(minilm: Model, tokens: int) -> None:
     text = sentence(tokens)
     theirs, ours = minilm.trace(text), loading.load("minilm-scratch").trace(text)
     assert (theirs.model, ours.model) == ("minilm", "minilm-scratch")

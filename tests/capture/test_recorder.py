@@ -99,7 +99,7 @@ def test_nested_recordings_are_independent(folder_of: FolderOf) -> None:
     assert [record.query.shape[2] for record in outer] == [2, 2]
 
 
-def test_projection_is_the_layer_that_reads_the_heads_outputs(folder_of: FolderOf) -> None:
+def test_projection_is_the_layer_applied_to_the_head_outputs(folder_of: FolderOf) -> None:
     network = open_network(folder_of("bert"))
     with recording() as records, linear_layers(network) as calls:
         run(network)

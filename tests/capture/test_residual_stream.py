@@ -64,12 +64,14 @@ def test_parts_sum_to_the_output(name: str, folder_of: FolderOf) -> None:
             assert [(part.kind, part.layer, part.vectors.shape[:2]) for part in read] == [
                 (block.kind, block.layer, block.value.shape[:2]) for block in blocks
             ]
-            layers = range(0 if name == "storyteller" else len(trace.of_kind(kind)))  # it has only attention
+            layers = range(
+                0 if name == "storyteller" else len(trace.of_kind(kind))
+            )  # the storyteller has only attention
             assert [p.layer for p in found.parts if p.kind == "feed-forward"] == [*layers]
 
 
 def test_parts_of_bert_equal_a_direct_computation(minilm: Model) -> None:
-    """The part of a head is its output after all later norms, divided by the same numbers as in the model."""
+    """A head's part is its output after all later norms, with the divisors of the model's run."""
     assert isinstance(minilm, HuggingFaceModel)
     found = decomposition(minilm, TIRED, IT)
     network = minilm.network

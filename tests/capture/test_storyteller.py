@@ -1,4 +1,4 @@
-"""Traces, predictions and generated texts of the storyteller equal its own forward pass."""
+"""Traces, predictions and generated texts of the storyteller agree with its own forward pass."""
 
 import numpy as np
 import pytest

@@ -60,7 +60,7 @@ def test_words_after_the_choice_are_found_in_both_sentences() -> None:
         ),
         (LINE.replace("> road", "road"), "must have two parts"),
         (LINE.replace("> road", "> street"), "“street” must be in [ ] exactly once"),
-        (LINE.replace("> road", "> dog"), "both parts in { } name"),
+        (LINE.replace("> road", "> dog"), "both parts in { } end with"),
         (LINE.replace("narrow", "tired"), "both parts in { } begin with"),
         (LINE.replace("road", "dog"), "must be in [ ] exactly once"),
         (LINE.replace("dog", "cat"), "duplicate pair"),

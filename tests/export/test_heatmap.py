@@ -50,7 +50,7 @@ def test_a_row_that_attends_to_hidden_tokens_is_faint_and_marked() -> None:
     assert figure.layout.yaxis.ticktext == ("a", "b *")
     note = "<br>93.8 % of this row’s weight is on [CLS]"
     assert [list(row) for row in trace.text] == [["", ""], [note, note]]
-    # The strongest link is taken from the displayed weights.
+    # The cell with the strongest colour: row b is drawn faintly.
     assert heatmap_alt(values, ["a", "b"], ["a", "b"], left=left).endswith("“a” → “b”, 64 %.")
 
 

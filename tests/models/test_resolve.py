@@ -87,7 +87,7 @@ def fake_hub(folder_of: FolderOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         yield hub_server
 
 
-def test_folder_and_id_give_the_same_model(fake_hub: FakeHub, folder_of: FolderOf) -> None:
+def test_folder_and_id_load_the_same_model(fake_hub: FakeHub, folder_of: FolderOf) -> None:
     names = (str(folder_of("bert")), "some/tiny", "some/tiny@v1")
     entries = [resolve.entry(name) for name in names]
     assert len(set(map(facts, entries))) == 1
@@ -100,7 +100,7 @@ def test_folder_and_id_give_the_same_model(fake_hub: FakeHub, folder_of: FolderO
             for field in ("query", "key", "value", "scores", "mask", "weights", "output", "projection"):
                 assert np.array_equal(getattr(block, field), getattr(first, field)), field
     assert isinstance(resolve.entry("some/tiny").origin, Downloaded)
-    assert fake_hub.files().count("model.safetensors") == 3, "two headers, and one file for both"
+    assert fake_hub.files().count("model.safetensors") == 3, "one header for each id, and one file for both"
 
 
 @pytest.mark.usefixtures("fake_hub")

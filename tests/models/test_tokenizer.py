@@ -75,7 +75,9 @@ def test_too_many_characters_are_refused_before_tokenization(monkeypatch: pytest
     assert spans(text) == [("[UNK]", text)]
     tokenizer = tokenizer_of(ENTRY)
     monkeypatch.setattr(tokenizer, "_tokenizer", None)
-    message = r"This text has 200,001 characters; attnviz reads at most 200,000\. Shorten it by 1 characters"
+    message = (
+        r"This text has 200,001 characters; attnviz reads at most 200,000\. Shorten it by 1 character or"
+    )
     for texts in [(text + "a",), ("a dog", text + "a")]:
         with pytest.raises(TextTooLong, match=message) as caught:
             tokenizer.tokens(*texts)

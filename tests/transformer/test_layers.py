@@ -16,7 +16,7 @@ TheirLayer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
 
 
 def random_weights(theirs: TheirLayer) -> None:
-    """Set random parameters, and training mode, in which PyTorch computes as in the paper."""
+    """Set random parameters, and training mode, in which PyTorch does not use its fused kernel."""
     for parameter in theirs.train().parameters():
         nn.init.normal_(parameter, std=0.3)
 

@@ -1,4 +1,4 @@
-/* The buttons that keys select in a grid. */
+/* Keys that move between the buttons of a grid. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -19,7 +19,7 @@ test("zooming keeps the given point in place", () => {
   assert.deepEqual(zoomed(near, 2, point), { row: 100, column: 200, span: 400 });
 });
 
-test("a picture has at most 128 cells along a side", () => {
+test("a picture has at most 128 cells per side", () => {
   for (const span of [1, 128, 129, 256, 257, 8192]) assert.ok(Math.ceil(span / blockOf(span)) <= 128);
   assert.equal(blockOf(128), 1);
 });

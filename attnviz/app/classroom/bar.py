@@ -72,7 +72,7 @@ def request(action: Literal["open", "join", "leave"], code: str = "") -> None:
 
 @dataclass
 class Bar:
-    """The room's bar on the page that is being drawn; a fragment redraws it when it reruns.
+    """The room's bar on the page that is being drawn; redrawn whenever a fragment of the page reruns.
 
     Attributes:
         place: Container of the bar.
@@ -100,7 +100,7 @@ def current() -> Bar | None:
 
 @contextmanager
 def after(page: StreamlitPage) -> Iterator[None]:
-    """Draw the bar after the page that this context draws, even if the page stops early or fails."""
+    """Draw the bar after the page drawn in this block, even if the page stops early or fails."""
     bar = Bar(st.container(key="room-bar"), page.url_path or "explore")
     token = _CURRENT.set(bar)
     try:

@@ -54,7 +54,7 @@ def _entrance(trouble: str) -> None:
     with join:
         st.header("Join a room", anchor=False)
         st.markdown(
-            "Your teacher shows a code. You need neither a name nor an account. Your page "
+            "Enter the code that your teacher shows; you need neither a name nor an account. Your page "
             "then follows your teacher's, until you choose *Stop following*."
         )
         code = code_in(ROOM.draw("Room code", placeholder="ABC DEF", max_chars=300))
@@ -65,10 +65,10 @@ def _entrance(trouble: str) -> None:
             bar.request("join", code)
         memory.put(_LAST_CODE, code)
     with teach:
-        st.header("Start a room", anchor=False)
+        st.header("Open a room", anchor=False)
         st.markdown(
             "Students join with a code or a QR code. Their pages follow yours, and you can point at parts of "
-            "a picture. Poll a page's question, or *Write a quiz question*."
+            "a picture. Start a poll on a page's question, or *Write a quiz question* of your own."
         )
         st.button("Open a room", on_click=bar.request, args=("open",))
 

@@ -14,9 +14,8 @@ def copy_link(
 ) -> None:
     """Draw "Copy link", which copies the page's URL, with all choices, to the clipboard.
 
-    The copied link contains the address at which other devices reach the app, if it is known.
-
-    If the browser does not allow copying, the widget shows a text field with the link.
+    The link contains the address at which other devices reach the app, if it is known. If the browser does
+    not allow copying, the widget shows a text field with the link.
 
     Args:
         key: Streamlit key of this widget.

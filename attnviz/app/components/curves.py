@@ -17,7 +17,7 @@ Marker = Literal["circle", "square", "diamond", "cross"]
 Colour = Literal["query", "key", "value", "weights", "feed-forward", "text", "muted"]
 
 _DASHES: dict[Dash, list[int]] = {"solid": [], "dash": [6, 4], "dot": [2, 3]}
-_AXIS_HEIGHT, _ENTRY_HEIGHT = 45, 20  # pixels: labels and title of an axis, legend entry
+_AXIS_HEIGHT, _ENTRY_HEIGHT = 45, 20  # pixels; an axis has labels and a title
 # The title of the vertical axis is printed above it: a long title does not fit beside a low chart.
 _TITLE_ABOVE = {"titleAngle": 0, "titleAlign": "left", "titleBaseline": "bottom", "titleX": 0, "titleY": -8}
 _LEGEND = {
@@ -59,7 +59,7 @@ class Line:
         band: Draw a band instead of error bars.
         dash: Dash style of the line; None draws no line.
         marker: Marker of each point; None draws no markers.
-        colour: Colour of a role, of the text, or muted.
+        colour: A role, "text" or "muted".
         faint: Draw the line faintly, as one of many in the background.
         points: Indices of the points with a marker, from 0; None marks all.
         printed: [point], text beside each point; None prints nothing.
@@ -165,7 +165,7 @@ def config(columns: int = 1) -> dict[str, Any]:
 
 
 def _axis(axis: Axis, values: Sequence[ArrayLike]) -> dict[str, Any]:
-    """Return the channel of an axis, without its field; a log axis has a tick at each power of its base."""
+    """Return the Vega-Lite channel of an axis without `field`; a log axis has ticks at powers of its base."""
     numbers = np.concatenate([np.asarray(value, dtype=float) for value in values])
     channel: dict[str, Any] = {"type": "quantitative", "title": axis.label, "scale": {"zero": axis.zero}}
     if np.array_equal(numbers, np.round(numbers)):

@@ -70,8 +70,8 @@ def head_view(
     Args:
         pixels: Store id of the array `pixels`, uint8 [head, query, key], with the metadata `heads` ([layer,
             head] pairs, from 1) and, for the legend, `high` (each head's value at the highest level).
-        exact: Store id of the array `values`, float32 [head, query, key]; None until computed. For rescaled
-            rows also the array `left`, float32 [head, query], each row's weight on shown tokens, with
+        exact: Store id of the array `values`, float32 [head, query, key]; None until computed. If rows are
+            rescaled, also the array `left`, float32 [head, query], each row's weight on shown tokens, with
             the metadata `hidden` (names of the hidden tokens) and `min_kept` (rows below this are marked).
         view: "lines" or "matrix".
         layer, heads: Shown heads, from 1.

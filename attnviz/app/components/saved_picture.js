@@ -3,7 +3,7 @@
 import { boxIn, drawing, element } from "../../widgets/dom.js";
 import { hex, saveAs, saveButtons, short, wrapLines, replaceInvalid } from "../../widgets/pens.js";
 
-const MARGIN = 20; // pixels around everything
+const MARGIN = 20; // margin around the picture, in pixels
 const LINE = 20; // line height of title and caption, in pixels
 const FONT = "Helvetica, Arial, sans-serif";
 const INK = "#1c1c28"; // as in shared.css for print
@@ -151,7 +151,7 @@ function boxShapes(style, box) {
   return [...found, ...edges(style, box, ring)];
 }
 
-/** Draws equal borders as one rectangle, other borders side by side. */
+/** Draws equal borders as one rectangle, or else each side as a polygon. */
 function edges(style, { x, y, width, height }, ring) {
   const sides = ["Top", "Right", "Bottom", "Left"].map((side) => ({
     wide: style[`border${side}Style`] === "none" ? 0 : parseFloat(style[`border${side}Width`]),

@@ -13,7 +13,7 @@ class Column(TypedDict):
     """Arrays drawn below each other.
 
     Attributes:
-        width: "matrix" for an equal part of the width; "numbers" and "bars" for printed numbers.
+        width: "matrix" for an equal part of the remaining width; "numbers" and "bars" for narrow columns.
         top: Arrays without a row for each token.
         rows: The array with a row for each token, or a vector drawn at the query token's row.
         bottom: Arrays computed from all rows.
@@ -26,7 +26,11 @@ class Column(TypedDict):
 
 
 class DrawnStep(TypedDict):
-    """One step: its name, formula, explanation and arrays; in a residual stream also its lane."""
+    """One step: its title, formula, explanation and arrays.
+
+    In a residual stream, `lane` is the step's branch; `splits` and `merges` name the branch that starts or
+    ends at the step.
+    """
 
     title: str
     formula: str
@@ -111,7 +115,7 @@ def steps(
 
     Args:
         key: Streamlit key of this widget.
-        source: Store id of the arrays, float32; for a softmax also the metadata `largest` and `sum`.
+        source: Store id of the float32 arrays; a softmax also has the metadata `largest` and `sum`.
         step: Current step, from 1.
         steps: All steps; a single step without a title has no buttons.
         arrays: Arrays to draw, by name.
@@ -121,8 +125,8 @@ def steps(
         total: Number of tokens of the text.
         rest: Number of tokens without a row, as `count`; the array `rest` is the sum of their terms.
         origin: Origin of the tokens' vectors, as a sentence.
-        facts: Numbers below a vector, by the name of its array; each has `label`, `part` and `value`.
-        reach: End of the colour scale of all vectors; None for a scale for each matrix.
+        facts: Numbers below a vector, by array name; each has `label`, `part` and `value`.
+        reach: End of the colour scale of all vectors; None if each matrix has its own scale.
         omitted: Tokens that are not shown, for the saved picture.
         on_step: Called with the step that the visitor chose.
     """

@@ -29,8 +29,8 @@ const [REVEAL, ANSWER] = [".st-key-reveal button", ".st-key-answer"];
 const TYPED_INTO = "input:not([type=checkbox], [type=radio], [type=range]), textarea, select, [contenteditable]";
 const MOVED_BY_ARROWS = "[type=range], [role=slider]";
 
-/** Returns the pieces into which a part can be divided: its children; or in a tool, the children of its block; in the
- * arithmetic, the columns; and in some widgets, the `data-piece` elements.
+/** Returns the pieces into which a part can be divided: its children. A tool is replaced by the children of its block, the
+ * arithmetic by its columns, and a widget with `data-piece` elements by these.
  * @param {Element} part
  * @returns {Element[]} */
 const pieces = (part) =>
@@ -175,7 +175,7 @@ class TeachersView {
 
   /** Divides the children of a part into screens; controls are shown on every screen.
    * @param {Element[]} children
-   * @param {() => number} over pixels by which the part is taller than the screen */
+   * @param {() => number} over returns the pixels by which the part is taller than the screen */
   divided(children, over) {
     const heading = (one) => one.querySelector("h2, h3") && !one.querySelector(".stBidiComponent, .stVegaLiteChart, .stPlotlyChart");
     const others = children.filter((one) => (!one.matches(CONTROLS) || heading(one)) && one.clientHeight);
@@ -228,11 +228,11 @@ class TeachersView {
       const before = over();
       const zoom = rows.getBoundingClientRect().height / high / full || 1;
       rows.style.maxHeight = `${Math.max(Math.min(high, MIN_ROWS_HEIGHT), high - before / zoom - 1)}px`;
-      if (over() >= before) rows.style.maxHeight = ""; // an element beside it is equally high
+      if (over() >= before) rows.style.maxHeight = ""; // an element beside it has the same height
       const followed = [...rows.querySelectorAll("[data-followed]")].map((one) => one.getBoundingClientRect());
       const window = rows.getBoundingClientRect();
       const [top, bottom] = [Math.min(...followed.map((one) => one.top)), Math.max(...followed.map((one) => one.bottom))];
-      // Scroll followed rows to the middle of the window, or to its top if they are taller.
+      // Scroll the followed rows to the middle of the window, or to its top if they are taller.
       const by = Math.min(top - window.top, (top + bottom - window.top - window.bottom) / 2);
       if (bottom > window.bottom) rows.scrollTop += (by * rows.clientHeight) / window.height;
     }

@@ -47,7 +47,7 @@ class Passage extends View {
         {
           type: "button",
           class: origin,
-          "aria-label": at === count ? "what comes next" : `${isolated(token.trim()) || "space"}, ${origin} token ${at + 1} of ${count}`,
+          "aria-label": at === count ? "next token, not written yet" : `${isolated(token.trim()) || "space"}, ${origin} token ${at + 1} of ${count}`,
           onclick: () => this.pick(at),
         },
         element("bdi", { text: token }),
@@ -88,8 +88,8 @@ class Passage extends View {
     if (value !== this.shown) this.scrollIntoView(this.buttons[value]);
     this.shown = value;
     const count = this.buttons.length - Number(this.pending);
-    if (value === null) this.place.textContent = `${count} tokens`;
-    else this.place.textContent = value === count ? "what comes next" : `token ${value + 1} of ${count}`;
+    if (value === null) this.place.textContent = `${count} token${count === 1 ? "" : "s"}`;
+    else this.place.textContent = value === count ? "next token" : `token ${value + 1} of ${count}`;
     this.back.setAttribute("aria-disabled", String(value === 0));
     this.next.setAttribute("aria-disabled", String(value === last));
   }

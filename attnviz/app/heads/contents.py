@@ -39,8 +39,8 @@ TOOLS = (
     ),
     Card(
         "find",
-        "Find similar tokens: where else does a head do this?",
-        "The tokens of a text with the most similar query, key or output in a head: as a list and as a map.",
+        "Find: which tokens have similar vectors in a head?",
+        "The tokens with a query, key or output most similar to that of a chosen token: a list and a map.",
         "Find",
         ":material/travel_explore:",
     ),

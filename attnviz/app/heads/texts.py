@@ -26,7 +26,7 @@ _PRIVACY_NOTE = (
 def corpus(
     source: str, examples: Source[Any] = SENTENCES, initial: str = "", max_lines: int = MAX_LINES
 ) -> Corpus | None:
-    """Draw the controls of a source of examples; return its text, or None if no text has been entered.
+    """Draw the controls for a source of examples; return the examples, or None if no text has been entered.
 
     Args:
         source: One of `SOURCES`.

@@ -43,7 +43,7 @@ class Lesson:
 
     @property
     def text(self) -> Document:
-        """The English document."""
+        """The document with the lesson's texts."""
         return document(self.name)
 
     @property
@@ -83,7 +83,7 @@ TITLES = {
 
 
 def draw(group: Group) -> None:
-    """Draw a card for each lesson of a group, with its question and summary."""
+    """Draw a card with question and summary for each lesson of a group."""
     found = [
         Card(
             lesson.name,

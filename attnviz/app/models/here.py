@@ -66,7 +66,7 @@ def explore_with(entry: Entry) -> None:
 
 
 def operator_note() -> None:
-    """Draw the note that the operator chose the models of this public server."""
+    """Draw a note that the operator chose the models of this public server."""
     st.markdown(
         "The operator of this server chose its models. To open your own model, start attnviz on your own "
         "machine."

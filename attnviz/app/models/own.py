@@ -23,7 +23,7 @@ from attnviz.models.catalogue import Entry
 from attnviz.models.limits import BYTES_PER_PARAMETER
 
 _MAX_LENGTH = 1000  # characters; ids and paths are shorter
-_MAX_SENT = 10_000  # the browser ignores longer input, and the page keeps the previous text
+_MAX_INPUT_LENGTH = 10_000  # the browser ignores longer input, and the page keeps the previous text
 _HELP = (
     "A **folder** on the machine that runs attnviz, as saved by `save_pretrained`, or the **id** of a model "
     "on Hugging Face, optionally followed by @ and a revision. The model runs in float32 unless its name "
@@ -50,7 +50,7 @@ def choose() -> None:
         typed = resolve.clean_name(
             OWN_NAME.draw(
                 "Your own model: a folder, or an id on Hugging Face",
-                max_chars=_MAX_SENT,
+                max_chars=_MAX_INPUT_LENGTH,
                 placeholder="openai-community/gpt2",
                 width=560,
                 help=_HELP,
@@ -103,7 +103,7 @@ def _draw_inspection(inspection: ModelInspection) -> None:
 
 
 def _status(job: Job[str]) -> str:
-    action = "Waiting for its turn" if job.latest is None else job.latest.found
+    action = "Waiting in the queue" if job.latest is None else job.latest.found
     return f"{markdown.plain(action)} … {job.seconds:.0f} s"
 
 
@@ -114,7 +114,7 @@ def opening(entry: Entry) -> Job[str]:
 
 
 def _steps(name: str, report: Callable[[Progress[str]], None]) -> Iterator[Progress[str]]:
-    """Load a model, in one long step, and tune the garbage collector."""
+    """Load a model, reporting each action, and tune the garbage collector; yield nothing."""
     loading.open_model(name, lambda action, done: report(Progress(round(100 * done), 100, action)))
     warm_up.tune_garbage_collector()
     yield from ()

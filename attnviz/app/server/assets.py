@@ -28,7 +28,7 @@ WIDGETS = f"attnviz-{hashlib.sha256(code.bundle('app').encode()).hexdigest()[:16
 class Assets:
     """Middleware that serves scripts and style sheets with gzip.
 
-    Streamlit sends them uncompressed; a first visit loads more than 3 MB, for a minute on a slow network.
+    Streamlit sends them uncompressed: the first visit loads 3 MB, which takes a minute on a slow network.
 
     Args:
         app: The application for all other requests.

@@ -49,8 +49,8 @@ def line(record: logging.LogRecord) -> str:
     """Format a record as one JSON object on one line.
 
     Includes an exception's type and traceback, but not its message, which can quote visitors' input.
-    Arguments of other libraries' messages can quote it too, so only the first line of their template is
-    written (asyncio includes an exception's message in the second line).
+    Arguments of other libraries' messages can also quote input, so only the first line of the message
+    template is written (asyncio includes an exception's message in the second line).
     """
     is_own = record.name.partition(".")[0] == "attnviz"
     entry: dict[str, Any] = {

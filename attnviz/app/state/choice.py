@@ -41,7 +41,7 @@ class Choice(Generic[Value]):
         return memory.has(self.name)
 
     def get(self, default: Value) -> Value:
-        """Return the value; the default before the widget is first drawn."""
+        """Return the value, or `default` before the widget is first drawn."""
         value: Value = memory.get(self.name, default)
         return value
 

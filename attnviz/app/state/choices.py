@@ -24,10 +24,10 @@ _CROSS, _BLOCK, _TRANSLATE, _CAUSE = _on("cross_attention"), _on("block"), _on("
 _WATCH, _LONG, _WRITE = _on("watch_it_learn"), _on("long_distances"), _on("write")
 _INDUCTION = _on("induction")
 _WITH_HEAD = _MANY_HEADS | _QUERY_KEY_VALUE | _MASKS
-_READ_BY_BERT = _WITH_HEAD | _AVERAGE | _POSITIONS | _BLOCK
-_TRANSLATED = _TRANSLATE | _CAUSE
-READ_BY_STORYTELLER = _WRITE | _INDUCTION
-LESSONS = _READ_BY_BERT | _SCALE | _CROSS | _TRANSLATED | _WATCH | _LONG | READ_BY_STORYTELLER
+_BERT_PAGES = _WITH_HEAD | _AVERAGE | _POSITIONS | _BLOCK
+_TRANSLATOR_PAGES = _TRANSLATE | _CAUSE
+STORYTELLER_PAGES = _WRITE | _INDUCTION
+LESSONS = _BERT_PAGES | _SCALE | _CROSS | _TRANSLATOR_PAGES | _WATCH | _LONG | STORYTELLER_PAGES
 
 _INDEXES = _on("learn", "heads")
 TEACHER = Flag(
@@ -50,14 +50,14 @@ RIGHT = OneOf(name="right", pages=_QUESTION_PAGES)
 # Model and input.
 MODEL = OneOf(name="model", pages=_EXPLORE | _TOOLS | _IMAGES, carried=True)
 KIND = OneOf(name="kind", pages=_EXPLORE | _WITH_KIND, carried=True)
-TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _READ_BY_BERT | _CROSS, always=True, carried=True)
+TEXT = Text(name="text", pages=_EXPLORE | _TOOLS | _BERT_PAGES | _CROSS, always=True, carried=True)
 OTHER = Text(name="other", pages=_EXPLORE | _COMPARE, always=True, carried=True)
 TARGET = Text(name="target", pages=_EXPLORE, carried=True)
 SECOND_BOX = OneOf(name="second", pages=_EXPLORE)
-STORYTELLER_SIZE = OneOf(name="size", pages=READ_BY_STORYTELLER)
+STORYTELLER_SIZE = OneOf(name="size", pages=STORYTELLER_PAGES)
 PROMPT = Text(name="prompt", pages=_WRITE, always=True, carried=True)
-ENGLISH = Text(name="english", pages=_TRANSLATED | _QUERY_KEY_VALUE, always=True, carried=True)
-TRANSLATOR = OneOf(name="translator", pages=_TRANSLATED)
+ENGLISH = Text(name="english", pages=_TRANSLATOR_PAGES | _QUERY_KEY_VALUE, always=True, carried=True)
+TRANSLATOR = OneOf(name="translator", pages=_TRANSLATOR_PAGES)
 READER = Text(name="reader", pages=_CROSS)
 OWN_NAME = Text(name="own", pages=_on("models"))
 PICTURE = OneOf(name="picture", pages=_IMAGES)
@@ -71,7 +71,7 @@ CITED = OneOf(name="cited", pages=_on("references"))
 LAYER = Number(name="layer", pages=_EXPLORE | _TOOLS | _IMAGES | _WITH_HEAD | _BLOCK, carried=True)
 HEAD = Number(name="head", pages=_EXPLORE | _TOOLS | _IMAGES | _WITH_HEAD, carried=True)
 ALSO = Several(name="also", pages=_EXPLORE)
-QUERY = Token(name="query", pages=_EXPLORE | _TOOLS | _READ_BY_BERT, carried=True)
+QUERY = Token(name="query", pages=_EXPLORE | _TOOLS | _BERT_PAGES, carried=True)
 KEY = Token(name="key", pages=_EXPLORE | _POSITIONS)
 PATCH = OneOf(name="patch", pages=_IMAGES)
 
@@ -104,7 +104,7 @@ MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
 ROWS = OneOf(name="rows", pages=_COMPARE)
 EDITS = Several(name="edits", pages=_INTERVENE | _CAUSE | _INDUCTION, always=True)
 POINTS_AT = Token(name="points_at", pages=_INTERVENE)
-EXPECTED_AT = Token(name="asked", pages=_INTERVENE)
+EXPECTED_AT = Token(name="expected_at", pages=_INTERVENE)
 PATCHED_WITH = Text(name="patched_with", pages=_INTERVENE)
 LOGIT_OF = OneOf(name="logit_of", pages=_INTERVENE)
 LOGIT_AGAINST = OneOf(name="logit_against", pages=_INTERVENE)
@@ -131,7 +131,7 @@ DIMENSION_PAIR = Number(name="dimension_pair", pages=_POSITIONS, minimum=0, defa
 SHIFT = Number(name="shift", pages=_POSITIONS, minimum=0, default=5)
 SLOPES = Number(name="slopes", pages=_POSITIONS, maximum=32, default=8)
 CROSS_VIEW = OneOf(name="cross_view", pages=_CROSS)
-CROSS_QUERY = Token(name="reads", pages=_CROSS)
+CROSS_QUERY = Token(name="cross_query", pages=_CROSS)
 STAGE_IN_BLOCK = Number(name="stage_in_block", pages=_BLOCK, maximum=7, default=7)
 FRENCH_WORD = OneOf(name="french", pages=_TRANSLATE)
 CAUSE_HEAD = OneOf(name="cause_head", pages=_CAUSE)

@@ -183,7 +183,7 @@ def _take_carried(is_arrival: bool) -> None:
             choice.set(choice.parse([value]))
     if hidden and context and context.is_history_navigation:
         # After the Back button, widgets have the values of the URL or, for hidden parameters, their
-        # defaults. In the next run they have the values that were just set.
+        # defaults. After a rerun, they have the values set above.
         st.rerun()
     here = of_page(page())
     carried = {choice.name: value for choice, value in hidden.items() if choice.name in here}

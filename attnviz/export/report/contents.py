@@ -34,7 +34,7 @@ class Contents:
 
     Attributes:
         traces: One JSON object per trace.
-        numbers: Gzipped float32 values: weights (NaN where masked), and divisors of rescaled rows.
+        numbers: Gzipped float32 values: weights (NaN where masked), and shown fractions of rescaled rows.
     """
 
     traces: list[JsonObject]

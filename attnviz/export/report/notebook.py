@@ -70,7 +70,7 @@ new Response(
 # Inserted after each figure. The selectors recognize the themes of JupyterLab, nbconvert, VS Code and Colab;
 # on other pages, the CSS colour scheme applies. A frame cannot read the page around it, so it requests the
 # scheme in a message; this script answers, and sends the scheme again after each change. The picture behind a
-# working frame is hidden from screen readers and in prints.
+# working frame is hidden from screen readers and in print.
 _OUTSIDE_FRAME = """<style>
 [data-jp-theme-light="true"] .attnviz, .vscode-light .attnviz { color-scheme: light }
 [data-jp-theme-light="false"] .attnviz, [theme="dark"] .attnviz, .vscode-dark .attnviz,

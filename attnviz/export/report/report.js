@@ -21,7 +21,7 @@ const STRONG = 0.2; // minimum weight that is emphasized in a table
  * @typedef {{
  *   queries: ShownToken[], keys: ShownToken[], rows: number[], columns: number[], left: number | null,
  *   facts: string[], explanation: string, hidden: string, weights?: number
- * }} TokenView the shown tokens: all, or all except special tokens; `weights` replaces the kind's
+ * }} TokenView the shown tokens: all, or all except special tokens; `weights` overrides the kind's offset
  * @typedef {"encoder" | "decoder" | "cross" | "vision"} KindName
  * @typedef {{
  *   kind: KindName, layers: number[], heads: number, size: [number, number], weights: number,
@@ -277,7 +277,7 @@ export class Report {
     if (FRAMED) window.parent.postMessage("attnviz", "*"); // answered by _OUTSIDE_FRAME of notebook.py
     window.addEventListener("beforeprint", () => this.print(true));
     window.addEventListener("afterprint", () => this.print(false));
-    // A browser's developer tools can emulate printing.
+    // Developer tools emulate printing without these events.
     matchMedia("print").addEventListener("change", ({ matches }) => this.print(matches));
   }
 
@@ -385,7 +385,7 @@ export class Report {
     }
   }
 
-  /** Replaces invalid selections by defaults. */
+  /** Replaces invalid selections with defaults. */
   validateState() {
     const { traces } = this.facts;
     const { state } = this;

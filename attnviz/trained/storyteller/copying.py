@@ -45,7 +45,7 @@ class Copying(NamedTuple):
             occurrence (Olsson et al. 2022); high for induction heads.
         right: Accuracy on the second occurrences, except for the first word, which is not predictable.
         first_loss: Mean −ln of the correct word's probability for the first occurrences.
-        second_loss: This mean for the second occurrences, except for the first word.
+        second_loss: As `first_loss`, for the second occurrences, except for the first word.
     """
 
     previous_word: Floats
@@ -71,7 +71,7 @@ def _heads_above(scores: Floats) -> Heads:
 
 
 def words_twice(texts: int) -> Int[Tensor, "text token"]:
-    """Return the ids of texts with `NUM_REPEATED` random words each, twice in a row."""
+    """Return the ids of random texts: `NUM_REPEATED` words, and then the same words again."""
     rng = Random(1)  # noqa: S311 - not for security
     return torch.tensor([VOCABULARY.ids(grammar.words_twice(rng, NUM_REPEATED)) for _ in range(texts)])
 

@@ -1,4 +1,4 @@
-"""Conversion of text to the storyteller's tokens, and of generated words to text."""
+"""Convert text to the storyteller's tokens, and generated words to text."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence

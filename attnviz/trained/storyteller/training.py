@@ -1,4 +1,4 @@
-"""Training of the storyteller on new texts at every step, with Muon (for matrices) and AdamW."""
+"""Train the storyteller on new texts at every step, with Muon (for matrices) and AdamW."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class _Plan:
 
     Attributes:
         kinds: Kinds of the subject and the object.
-        genders: Genders of people, chosen so early because "he" and "she" can precede the nouns.
+        genders: Genders of people, chosen in advance because "he" and "she" can precede the nouns.
         reason_form: Form of the reason, if any.
         role: Role of the noun that the reason describes.
         has_landmark: True if the sentence has a landmark.
@@ -165,7 +165,7 @@ class _Plan:
         return frozenset(word for each in reasons if each for word in (*each.of_subject, *each.of_object))
 
     def reasons(self, denied: bool) -> tuple[Predicate, ...]:
-        """Return predicates that, negated if `denied`, are reasons, but do not describe the other noun."""
+        """Return the predicates of possible reasons; if `denied`, the reason is the negated predicate."""
         other = self.kinds[1 - self.role]
         other_kinds = (other, "landmark") if self.has_landmark else (other,)
         return reasons(self.verb, self.negated != denied, self.role, self.kinds[self.role], other_kinds)

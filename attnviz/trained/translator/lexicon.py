@@ -203,7 +203,7 @@ def begins_with_vowel(french: str) -> bool:
 
 
 def contrary(predicate: Predicate) -> frozenset[str]:
-    """Return the words that would contradict or repeat this predicate of the same noun."""
+    """Return the words that contradict or repeat this predicate, if both describe the same noun."""
     return _CONTRARY.get(predicate.english, frozenset({predicate.english}))
 
 

@@ -18,8 +18,8 @@ SPLITS = ("pair", "description", "triple")
 
 _SHARES = {"pair": 0.08, "description": 0.08, "triple": 0.12}
 
-# With this salt, the pairs dog and road, trophy and suitcase are held out, and at least four fifths of each
-# noun's predicates are in the training set.
+# With this salt, the pairs dog–road and trophy–suitcase are held out, and at least four fifths of each noun's
+# predicates are in the training set.
 _SALT = "attnviz 48582"
 
 Nouns = Iterable[str]

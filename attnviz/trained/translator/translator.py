@@ -26,7 +26,7 @@ Words = Sequence[str]
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes, smaller than in Vaswani et al. 2017; d_head = d_model / n_heads."""
+    """The sizes of the network, smaller than in Vaswani et al. 2017; d_head = d_model / n_heads."""
 
     d_model: int = 64
     n_heads: int = 4

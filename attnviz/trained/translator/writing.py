@@ -47,7 +47,7 @@ class Writer(ABC):
 
 
 def perhaps(writer: Writer, share: float) -> bool:
-    """Choose True, with this probability, or False."""
+    """Choose True or False; `share` is the relative frequency of True."""
     return writer.choose((True, False), (share, 1 - share))
 
 

@@ -30,7 +30,7 @@ FRENCH = "Le chien n'a pas traversé la route car il était trop fatigué."
 
 @pytest.fixture(scope="module")
 def single_ablations() -> Numbers:
-    """1 − cosine between each token's outputs with and without each ablated head of BERT, [head, token]."""
+    """1 − cosine between a token's outputs before and after ablating one head of BERT, [head, token]."""
     *_, end = ablate("minilm", ModelInput(TIRED))
     return end.found.distances.cosine_change
 
@@ -136,7 +136,7 @@ def test_edit_changes_translation_and_predictions() -> None:
     assert f"before: `{FRENCH}`" in text
     assert f"With the changes: `{edited}`" in text
     assert re.search(r"Head encoder 2-1: \*\*rank \d+ of \d+\*\*", text)
-    assert app.selectbox(key="asked").value == "10 car"
+    assert app.selectbox(key="expected_at").value == "10 car"
     rows = expected_rows(app)
     assert rows[0]["label"] == "il"
     assert f"`il` changes from **{100 * rows[0]['shares'][0]:.1f} %** to" in text

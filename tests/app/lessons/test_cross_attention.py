@@ -9,9 +9,9 @@ from tests.app.shown import page_text, visit
 SOURCE = "The dog did not cross the road as it was too tired."
 
 
-@pytest.mark.parametrize(("reads", "query"), [("3 hound", 2), ("11 street", 10)])
-def test_table_shows_the_largest_weights(reads: str, query: int) -> None:
-    app, found = visit("cross_attention", reads=reads), cross(OPENING_READER, SOURCE)
+@pytest.mark.parametrize(("selected", "query"), [("3 hound", 2), ("11 street", 10)])
+def test_table_shows_the_largest_weights(selected: str, query: int) -> None:
+    app, found = visit("cross_attention", cross_query=selected), cross(OPENING_READER, SOURCE)
     shown, keys = page_text(app).replace("−", "-"), largest(found, query)
     assert "13 queries × 15 keys" in [header.value for header in app.header]
     for key in keys[:3]:

@@ -1,4 +1,4 @@
-"""The lesson "Masks" without a browser: the effect of a link, a choice and invalid input."""
+"""The lesson "Masks" without a browser: masks from links, edited cells, and invalid values."""
 
 import numpy as np
 import pytest

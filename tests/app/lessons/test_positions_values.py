@@ -9,7 +9,7 @@ from attnviz.app.lessons.compute import bert, run, token_ids, tokens
 from attnviz.app.lessons.positions import values
 
 TIRED = "The dog did not cross the road as it was too tired."
-ROUNDING = 1e-5  # float32 has 7 digits; the outputs are of magnitude 1
+ROUNDING = 1e-5  # float32 has 7 digits; the outputs have magnitudes near 1
 RATES = 10_000.0 ** (-np.arange(0, values.D_MODEL, 2) / values.D_MODEL)
 
 

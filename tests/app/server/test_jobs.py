@@ -72,7 +72,7 @@ def test_stopped_job_keeps_its_results_until_restarted(counting: Counting) -> No
     assert (job.running, job.stopped, job.latest) == (False, True, Progress(2, STEPS, 3))
     job.start()
     assert not job.stopped
-    counting.allow(2 * STEPS)  # also for the first run, which ends after its pending step
+    counting.allow(2 * STEPS)  # enough for both runs: the first one ends after its pending step
     wait_until(lambda: counting.ended == 2 and job.finished)
     assert (job.latest, counting.begun) == (ALL, 2)
     assert counting.steps_done == 2 + 1 + STEPS

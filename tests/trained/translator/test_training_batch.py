@@ -1,4 +1,4 @@
-"""Batches of token ids: an epoch has every sentence once; the sources of a batch are equally long."""
+"""Batches of token ids: an epoch contains each sentence once; all sources of a batch have the same length."""
 
 from collections import Counter
 

@@ -15,10 +15,10 @@ from attnviz.text import decimal, percent, plural
 
 
 def draw(chosen: TokenSelection) -> None:
-    """Draw a table of Spearman's ρ, as a range over the occlusion methods, and its critical value."""
+    """Draw a table of Spearman's ρ, as a range over the occlusion methods, and the critical value."""
     latest = job_of(chosen).latest
     if latest is None or not latest.found.occluded:
-        st.markdown("The correlations appear after the first token is occluded.")
+        st.markdown("The correlations appear after the first token has been occluded.")
         return
     ranked = chosen.ranked(latest.found)
     rows = beyond_weights.rows(latest.found, chosen.layer, chosen.head, ranked)

@@ -20,7 +20,7 @@ from attnviz.trace import Floats, Kind
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two inputs of a model; a cache key."""
+    """Two inputs of one model, used as a cache key."""
 
     model: Entry
     kind: Kind
@@ -37,7 +37,7 @@ def aligned(compared: Comparison) -> Grid:
     """Align the words of both sides on one grid.
 
     Raises:
-        AttnvizError: a text is invalid, the texts share too few words, or are too long together.
+        AttnvizError: a text is invalid, or the texts share too few words or are too long together.
     """
     both = grid(_shown(compared, "first"), _shown(compared, "second"))
     heads = weights(compared, "first").shape[0] * compared.model.heads
@@ -64,7 +64,7 @@ def aligned_weights(compared: Comparison, side: Side, layer: int, head: int) -> 
 
 @cached()
 def distances(compared: Comparison) -> Floats:
-    """Return the total variation of each head's rows, [layer, head, shared row].
+    """Return the total variation between the two rows of each shared word, [layer, head, shared row].
 
     A word that only one text has counts as a word with weight 0 in the other text.
     """

@@ -35,7 +35,7 @@ class LikelyToken:
 class Effect:
     """The effect of the edits: the change of every output, and the most likely tokens.
 
-    `likely`: The most likely tokens without the edits, then other most likely tokens with them; may be empty.
+    `likely`: The most likely tokens without the edits, then others most likely with the edits; may be empty.
     """
 
     distances: OutcomeDistances

@@ -12,7 +12,7 @@ from attnviz.app.heads.intervene.computed import Effect
 from attnviz.app.heads.intervene.ranking import angle
 from attnviz.experiments.ablation import angles
 
-_MAX_BARS = 24  # with more tokens, only those with the largest change are drawn
+_MAX_BARS = 24  # with more tokens, only the selected one and those with the largest changes are drawn
 
 
 def show(chosen: Intervention, found: Effect) -> None:
@@ -40,7 +40,7 @@ def bars(chosen: Intervention, found: Effect) -> None:
         }
         for at in sorted(shown)
     ]
-    some = f"; the {len(shown)} largest of {len(moved)} angles" if len(shown) < len(moved) else ""
+    some = f"; {len(shown)} of {len(moved)} tokens" if len(shown) < len(moved) else ""
     title = f"Change of each token’s output, as an angle (bars: relative to the largest){some}"
     token_bars("moved", title=title, bars=rows)
 

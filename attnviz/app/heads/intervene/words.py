@@ -72,7 +72,7 @@ def written(chosen: Intervention) -> None:
         st.markdown(f"The output text does not change: {markdown.code(before)}.")
     else:
         st.markdown(
-            f"Output without the changes: {markdown.code(before)}  \nWith the changes: {markdown.code(after)}"
+            f"Output text before: {markdown.code(before)}  \nWith the changes: {markdown.code(after)}"
         )
 
 

@@ -69,7 +69,7 @@ def scores_of(chosen: TestedHead) -> Job[Found]:
     """
     assert chosen.corpus is not None  # noqa: S101 - for the type checker
     corpus, name, tests = chosen.corpus, chosen.entry.name, tests_of_source(chosen.test)
-    chosen.test.source.parse(corpus)  # not in the job, because the page offers to restart failed jobs
+    chosen.test.source.parse(corpus)  # before the job: restarting a job cannot repair the examples
     key = "score heads", chosen.test.source.name, chosen.entry, corpus.key
     return JOBS.find(key, lambda: measure(tests, corpus, name))
 

@@ -128,7 +128,7 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
     source = _source(text)
     words_before = _translate(translating, source[:-1])
     words_now = _translate(translating, source[:-1], parsed)
-    # The decoder's input is the same French words in both runs, so that they differ only in the edits.
+    # Both runs have the French words of the unchanged translation as input, so that only the edits differ.
     before = translating.steps(source[:-1], words_before)
     now = translating.steps(source[:-1], words_before, parsed) if parsed else before
     step = pronoun_step(words_before)

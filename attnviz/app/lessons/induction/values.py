@@ -82,7 +82,7 @@ def measured_after_start(*, model: str = catalogue.STORYTELLER) -> Copying:
 
 
 def control_heads(intact: Copying) -> Heads:
-    """Return the heads in the layers of previous-word heads that are neither these nor induction heads."""
+    """Return the other heads in layers with previous-word heads, except induction heads."""
     layers = {layer for layer, _ in intact.previous_word_heads}
     roles = {*intact.previous_word_heads, *intact.induction_heads}
     heads: Heads = tuple(np.ndindex(intact.prefix_matching.shape))

@@ -22,8 +22,8 @@ class HeadShares:
         lengths: float32 [head], |added|, where `added` is the head's output times its slice of W_O.
         cosines: float32 [head], cosine of `added` and the output, −1 to 1.
         shares: float32 [head], added · output / |output|², the head's share of the output.
-            Negative in the opposite direction. The shares of all heads and of the bias sum to 1.
-        bias_share: Share of W_O's bias, which belongs to no head.
+            It has the sign of the cosine. The shares of all heads and of the bias sum to 1.
+        bias_share: Share of the output bias b_O, which belongs to no head.
         output_length: |output|.
     """
 
@@ -52,7 +52,7 @@ def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int
     summands = torch.cat([added, bias[None]])
     lengths, length = summands.norm(dim=-1), output.norm()
     along = summands @ output / length
-    # An output of zeros has no direction, so no head has a share.
+    # An output of zeros has no direction: its cosines and shares are set to 0.
     cosines = (along / lengths).nan_to_num(0)
     shares = (along / length).nan_to_num(0)
     return HeadShares(
@@ -80,7 +80,7 @@ def at_token(text: str, layer: int, token: int) -> HeadShares:
 def multiply_adds(tokens: int, d_model: int, n_heads: int) -> int:
     """Return 4 N d_model² + 2 h N² d_head, the multiply-adds of an attention block for N tokens.
 
-    Since h · d_head = d_model, the number of heads cancels. Biases, softmax and norms are small and omitted.
+    Since h · d_head = d_model, the number of heads cancels. Small costs (biases, softmax, norms) are omitted.
     """
     d_head = d_model // n_heads
     return 4 * tokens * d_model**2 + 2 * n_heads * tokens**2 * d_head

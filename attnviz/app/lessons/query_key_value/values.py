@@ -92,7 +92,7 @@ class Walk:
 
     Attributes:
         tokens: Tokens of the text, including [CLS] and [SEP].
-        token: The query token, from 0.
+        token: Position of the query token, from 0.
         vectors: [token, d_model], input of the layer.
         query_matrix, key_matrix, value_matrix: [d_model, d_head], matrices of the head.
         query_bias, key_bias, value_bias: [d_head], biases of the head.
@@ -144,12 +144,12 @@ class Walk:
 
     @property
     def by_weight(self) -> list[int]:
-        """The keys, by decreasing weight."""
+        """Positions of the keys, by decreasing weight."""
         return [int(key) for key in np.argsort(-self.weights, kind="stable")]
 
     @property
     def rows(self) -> list[int]:
-        """The keys with their own row, in text order: the query token, and those with the largest weights."""
+        """Positions with their own row, in order: the query token, and those with the largest weights."""
         others = [key for key in self.by_weight if key != self.token]
         return sorted([self.token, *others][:MAX_ROWS])
 

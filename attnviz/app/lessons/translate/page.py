@@ -138,7 +138,7 @@ def _options(found: values.Translation) -> list[str]:
 
 
 def _picture(page: LessonPage, shown: ShownTranslation) -> None:
-    """Draw the cross-attention of the French word, and the encoder attention of its largest key."""
+    """Draw the French word's cross-attention, and the encoder attention of its key of largest weight."""
     found, sources = shown.translation, shown_tokens(shown.sources.groups)
     st.header(markdown.plain(found.text or END), anchor=False)
     reading_switch(shown.text)

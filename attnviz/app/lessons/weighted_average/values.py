@@ -1,6 +1,6 @@
 """Attention without parameters over word vectors, and four ways to split a text into tokens.
 
-Functions with a text for the model raise EmptyText, TextTooLong or UnreadableText if it is invalid.
+Functions that pass a text to the model raise EmptyText, TextTooLong or UnreadableText for invalid texts.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def average(text: str, scoring: str, temperature: float) -> Average:
     Args:
         text: The sentence.
         scoring: A name in `SCORES`, or `ADDITIVE`.
-        temperature: Temperature of the softmax; 0 and infinity are its limits.
+        temperature: Temperature of the softmax, from 0 to infinity.
     """
     vectors = word_vectors(text)
     with torch.inference_mode():
@@ -218,7 +218,7 @@ def single_query_difference(text: str, scoring: str, temperature: float, query: 
 
 
 def score_named(scoring: str) -> Score:
-    """Return the function that compares queries with keys; additive scoring has random matrices.
+    """Return the score function of this name; additive scoring has random matrices.
 
     Raises:
         KeyError: the name is unknown.
@@ -275,7 +275,7 @@ def characters(text: str) -> Split:
 
 
 def words(text: str) -> Split:
-    """Return runs of letters, marks and digits, runs of white space, and single other characters as tokens.
+    """Return runs of letters, marks and digits, runs of white space, and single characters of other kinds.
 
     Ids are indices in the sorted vocabulary of the text.
     """

@@ -229,7 +229,7 @@ def _heads(page: LessonPage, drawn: Story) -> None:
 
 
 def _mask(page: LessonPage, drawn: Story) -> None:
-    """Draw the probabilities of the text's tokens with a mask, word by word, and without a mask."""
+    """Draw each next token's probability in one masked pass, word by word, and in one unmasked pass."""
     ids = tuple(token.id for token in drawn.trace.blocks[0].query_tokens)
     found = _read(ids, model=drawn.model)
     last = len(ids) - 1
@@ -244,12 +244,12 @@ def _mask(page: LessonPage, drawn: Story) -> None:
 
 
 def _cache(page: LessonPage, drawn: Story) -> None:
-    """Draw the numbers of computed rows without and with the cache, and the size of the cache."""
+    """Draw the numbers of computed token vectors without and with the cache, and the size of the cache."""
     begin, count = drawn.num_prompt_tokens, drawn.trace.written
     entry, ids = catalogue.entry(drawn.model), tuple(each.id for each in drawn.trace.blocks[0].query_tokens)
     found = _read(ids, model=drawn.model)
     rows = values.num_computed_rows(begin, count)
-    cached = rows[1]  # the last token is computed only when the next token is written
+    cached = rows[1]  # the last token's vector is computed only when the next token is written
     numbers = 2 * entry.decoder_layers * entry.d_model * cached
     page.text(
         "cache",

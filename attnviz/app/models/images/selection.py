@@ -101,7 +101,7 @@ class ImageSelection:
 
 
 def choose() -> ImageSelection:
-    """Draw the controls; stop the page if there is no model, or if its files were deleted."""
+    """Draw the controls; stop the page if there is no model, or if the model's files were deleted."""
     entries = [entry for entry in lookup.usable() if entry.is_vision_model or entry.images]
     if not entries:
         _stop_without_model()
