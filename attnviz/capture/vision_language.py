@@ -76,7 +76,7 @@ class SeparateWeights:
 
     Attributes:
         parts: one [head, token, token] per sequence.
-        limit: the largest size of the full array, in bytes.
+        limit: the maximum size of the full array, in bytes.
     """
 
     parts: Sequence[Tensor | VectorWeights]
@@ -364,7 +364,7 @@ class VisionLanguageModel(Model):
     # ---- recording
 
     def _inspected(self) -> dict[int, AttentionLayer]:
-        """Return the layer of each attention module, by its `id`, after checking the weights."""
+        """Check the recorded weights, and return each attention module's layer, by the module's `id`."""
         inputs = self._sample()
         with torch.inference_mode(), without_autocast(self.network.device):
             with recording() as records, linear_layers(self.network) as calls:
@@ -551,7 +551,7 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
 
 
 def patch_token(patch: Patch, number: int, several: bool) -> Token:
-    """Return a token named "row,column", from 1; if `several`, after the image number, with "b" for tiles."""
+    """Return a token named "2,3" (row, column); if `several`, "1:2,3" in image 1, "1b:2,3" in its tiles."""
     place = f"{patch.row + 1},{patch.column + 1}"
     prefix = f"{patch.picture + 1}{'b' * patch.view}:" if several else ""
     return Token(f"{prefix}{place}", number, 0, 0, None, special=False, patch=patch)

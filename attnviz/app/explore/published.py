@@ -37,7 +37,7 @@ def send(view: View, heads: Heads) -> PublishedArrays:
 
 
 def _pixels(view: View, heads: Heads) -> str:
-    """Send the levels of all heads, or of the open heads above `MAX_BYTES`; for long texts, thumbnails."""
+    """Send the levels of all heads, or of the open heads if all are too large; thumbnails for a long text."""
     levels = views.drawn(view).levels
     if max(levels.shape[2:]) > MAX_CELLS:
         return store.publish("pixels", {"thumbnails": views.atlas_thumbnails(view)})
