@@ -187,8 +187,8 @@ def translated_errors(name: str) -> Iterator[None]:
     ) as error:
         raise ModelNotReachable(
             f"The hub cannot be reached, or another server answers in its place, so {model} cannot be "
-            "downloaded. Check the network. Without it, attnviz can open bundled models, folders and earlier "
-            "downloads."
+            "downloaded. Check the network. Without the hub, attnviz can open bundled models, folders and "
+            "earlier downloads."
         ) from error
     except OSError as error:
         raise ModelNotReachable(

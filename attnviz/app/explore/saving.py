@@ -68,7 +68,7 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
 def csv_of(view: View, heads: Heads) -> str:
     """Return the shown numbers of the open head as CSV."""
     queries, keys = views.groups(view)
-    [numbers] = views.readable(view, heads.layer, [heads.head])
+    [numbers] = views.head_numbers(view, heads.layer, [heads.head])
     share = views.shown_shares(view)[heads.layer - 1, heads.head - 1] if views.hidden_names(view) else None
     given = view.changed or view.given
     trace = traces.trace(view.model, given)
