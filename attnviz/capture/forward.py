@@ -253,8 +253,8 @@ def check_vectors(
 
 
 _NO_RULES = (
-    "It cannot be traced without storing its weights: attnviz cannot compute them from queries and keys. "
-    'Use store="weights"; select layers=, heads= and queries= to save memory.'
+    "The model cannot be traced without storing its weights: attnviz cannot compute them from queries and "
+    'keys. Use store="weights"; select layers=, heads= and queries= to save memory.'
 )
 
 

@@ -84,10 +84,10 @@ def from_view(view: View, layer: int) -> Source:
         kind=drawn.kind,
         unit=view.unit,
         hidden=views.hidden_names(view),
-        rows=lambda head, places: views.readable(view, layer, [head])[0][[*places]],
+        rows=lambda head, places: views.head_numbers(view, layer, [head])[0][[*places]],
         shown_shares=lambda head, places: views.shown_shares(view)[layer - 1, head - 1, [*places]],
         high=lambda head: float(drawn.high[layer - 1, head - 1]),
-        hidden_shares=lambda head: hidden_shares(views.readable(view, layer, [head])[0]),
+        hidden_shares=lambda head: hidden_shares(views.head_numbers(view, layer, [head])[0]),
     )
 
 
