@@ -219,11 +219,11 @@ def trace_many(
     >>> [trace.stack("encoder").shape for trace in trace_many(["The dog slept.", "It was very tired."])]
     [(6, 12, 6, 6), (6, 12, 7, 7)]
 
-    The texts of a batch are padded to the longest, and padding is removed from the traces. Values may differ
-    from those of a text traced alone by rounding: about 1e-6 in float32, more for large scores. Texts
-    are traced one at a time if an encoder–decoder generates the target, if vectors are stored, or if a batch
-    for a model with token types mixes pairs and single texts. The arrays of a trace are views of its batch's
-    arrays, which stay in memory until all traces of the batch are deleted.
+    The texts of a batch are padded to the longest, and padding is removed from the traces. Because of
+    rounding, values may differ from those of a text traced alone: by about 1e-6 in float32, more for large
+    scores. Texts are traced one at a time if an encoder–decoder generates the target, if vectors are stored,
+    or if a batch for a model with token types mixes pairs and single texts. The arrays of a trace are views
+    of its batch's arrays, which stay in memory until all traces of the batch are deleted.
 
     Args:
         texts: each as for `trace`, or a pair, (text, second); or the output of a transformers tokenizer

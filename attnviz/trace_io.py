@@ -82,7 +82,7 @@ def read(file: File) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
                 return _read(archive, length)
         except InvalidTrace:
             raise
-        except Exception as error:  # damage may raise anything: a zipfile error, a JSON error, a KeyError
+        except Exception as error:  # a damaged file can cause a zipfile error, a JSON error or any other
             raise damaged(f"{type(error).__name__}: {str(error)[:_MAX_QUOTED]}") from error
 
 

@@ -99,7 +99,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Downloaded(Folder):
-    """A model of the Hugging Face hub whose files are on this machine.
+    """A model from the Hugging Face hub, with its files on this machine.
 
     Attributes:
         repository: "owner/name".
@@ -112,7 +112,7 @@ class Downloaded(Folder):
 
 @dataclass(frozen=True)
 class Hub:
-    """A model on the Hugging Face hub whose weights are not on this machine.
+    """A model on the Hugging Face hub, without its weights on this machine.
 
     Attributes:
         repository: "owner/name".

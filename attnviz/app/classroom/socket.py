@@ -71,7 +71,7 @@ class _Window:
         self.changed.set()
 
     def exceeds_rate_limit(self) -> bool:
-        """Count a message; return whether it exceeds the rate limit. The first excess one queues an error."""
+        """Count a message; return whether it exceeds the rate limit. The first such message queues an error."""
         if time.monotonic() - self._second >= 1:
             self._second, self._messages = time.monotonic(), 0
         self._messages += 1
@@ -102,7 +102,7 @@ class _LiveRoom:
     """A room with windows in this process.
 
     Attributes:
-        number, room: Latest known version of the room: its number and the room.
+        number, room: Number of the latest known version of the room, and that version.
         windows: Windows, oldest first.
         left: Students who closed their last window here; not yet written to the store.
         presence_time: Time of the last presence update to the store.
