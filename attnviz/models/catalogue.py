@@ -281,7 +281,7 @@ MINILM = Package(
 )
 """The published files of the bundled BERT."""
 
-MINILM_LEARNED = (
+MINILM_TRAINING = (
     "distilled from a larger model trained to fill in missing words (Wang et al. 2020), and then trained so "
     "that related texts, such as a question and its answer, have similar vectors"
 )
@@ -381,7 +381,7 @@ _ENTRIES = {
         _minilm(
             "minilm",
             "MiniLM, a small BERT",
-            f"all-MiniLM-L6-v2: a BERT of 6 layers with 12 heads each, {MINILM_LEARNED}.",
+            f"all-MiniLM-L6-v2: a BERT of 6 layers with 12 heads each, {MINILM_TRAINING}.",
             "transformers",
         ),
         _minilm(

@@ -71,7 +71,7 @@ class _Window:
         self.changed.set()
 
     def exceeds_rate_limit(self) -> bool:
-        """Count a message; return whether it exceeds the rate limit. The first such message queues an error."""
+        """Count a message; return whether it exceeds the limit. The first such message queues an error."""
         if time.monotonic() - self._second >= 1:
             self._second, self._messages = time.monotonic(), 0
         self._messages += 1

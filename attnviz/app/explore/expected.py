@@ -32,9 +32,9 @@ def draw(view: View, tokens: Tokens) -> None:
     """Draw the model's predictions; in a comparison, for both sentences."""
     masked = view.model.expects == "masked"
     st.header("Which word is masked?" if masked else "What comes next?", anchor=False)
-    givens = [view.given, view.changed] if view.changed else [view.given]
-    places = st.columns(len(givens), gap="large") if view.changed else [st.container()]
-    for place, given in zip(places, givens, strict=True):
+    inputs = [view.given, view.changed] if view.changed else [view.given]
+    places = st.columns(len(inputs), gap="large") if view.changed else [st.container()]
+    for place, given in zip(places, inputs, strict=True):
         with place:
             try:
                 expected = traces.predictions(view.model, given)

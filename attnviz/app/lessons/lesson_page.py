@@ -126,7 +126,7 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
         label = SHARED.label("lesson", number=number + 1, count=len(LESSONS))
         st.page_link("pages/learn.py", label=label, icon=":material/school:")
         with st.popover(SHARED.label("glossary")):
-            cited_markdown(SHARED.render("glossary", pretraining=catalogue.MINILM_LEARNED))
+            cited_markdown(SHARED.render("glossary", pretraining=catalogue.MINILM_TRAINING))
         if len(languages(name)) > 1:
             LANGUAGE.segments(SHARED.label("language"), list(languages(name)), _language(name))
 
