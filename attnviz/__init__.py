@@ -337,8 +337,8 @@ def patching(
         clean, corrupted: two sentences with the same number of tokens that differ in one or a few words.
         model, target, tokenizer, dtype, device: as for `trace`. Both sentences have the same
             target; None: the text that the model generates for the clean sentence.
-        place: the token at which the outcome is measured, from 0, or its text if it occurs once; in the
-            decoder, if there is one.
+        place: the position, from 0, of the token at which the outcome is measured (in the decoder, if there
+            is one), or the token's text if it occurs once.
         rows_of: a head, "encoder 2-1", or "2-1" for a model with one kind of attention: patch its output at
             one token at a time; None: patch the complete output of each head.
 

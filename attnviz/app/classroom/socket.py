@@ -27,7 +27,7 @@ from attnviz.app.classroom.store import Store, add, update
 _FIRST_SECONDS, _AWAKE_SECONDS = 10.0, 60.0  # timeouts for the first and for each later message
 _MAX_BYTES = 8192  # maximum bytes of a message; a poll of maximum length, all emoji, has 5,120
 _MAX_RECEIVED_BYTES = 2**16  # a longer message closes the socket
-_MAX_MESSAGES = 10  # maximum messages per second and window
+_MAX_MESSAGES = 10  # maximum number of messages from a window in one second
 _REFUSAL_SECONDS = 1.0  # delay before a wrong code or key is refused
 _POLL_SECONDS = 0.25  # interval between reads of the store, and between messages to a window
 _PRESENCE_SECONDS = 10.0  # interval of presence updates to the store
@@ -166,7 +166,7 @@ class Rooms:
     # The store ----------------------------------------------------------------------------------------------
 
     async def _do(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Run a function of the store in the only thread that may block.
+        """Run a function of the store in the one thread that may block.
 
         Raises:
             StoreUnavailable: the store fails, or failed less than a second ago.

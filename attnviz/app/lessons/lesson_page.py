@@ -143,7 +143,7 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
 
 
 def _language(name: str) -> str:
-    """Return the chosen language, or the browser's language; English without a translation."""
+    """Return the chosen language, or else the browser's; English if there is no translation."""
     chosen = link.current(LANGUAGE) or (st.context.locale or ENGLISH).split("-")[0].lower()
     return chosen if chosen in languages(name) else ENGLISH
 
