@@ -135,7 +135,7 @@ def trace(
     `Trace.from_weights`; a warning explains why.
 
     Args:
-        text: the input (in an encoder–decoder, of the encoder); it is never truncated. It can also be
+        text: the input (of the encoder, in an encoder–decoder). It is never truncated. It can also be
             token ids with special tokens, as a list, array or tensor, or a transformers tokenizer's output.
             Tokens with an attention mask of 0 are removed; positions count from the first remaining token.
         model: a name from `models()`, a folder, or a Hugging Face id, "owner/name" or "owner/name@revision".
@@ -156,7 +156,7 @@ def trace(
         images: one or several images for a vision-language model, each a file, its bytes, or a Pillow image.
             They are inserted at the placeholders of the model's processor in the text, or else before it; no
             chat template is applied. `Token.patch` is a token's position in its image. TrOCR, Donut and BLIP
-            accept one image. Their text is the decoder's input; if it is "", the model generates it.
+            accept one image. For these, `text` is the decoder's input; if it is "", the model generates it.
         processor: the transformers processor (AutoProcessor) of a vision-language model object.
         layers, heads, queries: keep only these, by index from 0: one, several, or None for all. Queries are
             positions in the text (the source, in an encoder–decoder), or the texts of tokens that occur once.
@@ -171,8 +171,8 @@ def trace(
     Raises:
         EmptyText, TextTooLong, UnreadableText, UnknownWords: a text is invalid for this model.
         UnknownModel: there is no model of that name.
-        ModelNotReachable: the model is not on this machine, and the hub does not provide it.
-        ModelTooLarge: the model takes more memory than the limit.
+        ModelNotReachable: the model is not on this machine, and cannot be downloaded from the hub.
+        ModelTooLarge: the model needs more memory than the limit.
         ModelFilesDamaged: files of the model are missing or changed.
         ModelNotSupported: the model's attention cannot be recorded, or the model does not support this input.
         InvalidEdit: an edit cannot be parsed, or names a layer, head or token that does not exist.
@@ -295,7 +295,7 @@ def decomposition(
 
     Args:
         text, model, target, tokenizer, dtype, device: as for `trace`.
-        place: the token, from 0, or its text if it occurs once.
+        place: the token's position, from 0, or its text if it occurs once.
         kind: "encoder" or "decoder", the stack to decompose; None: the decoder, if there is one.
 
     Returns:

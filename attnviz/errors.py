@@ -105,7 +105,7 @@ class UnreadablePicture(AttnvizError):
 
 
 class InvalidQuestion(AttnvizError):
-    """A question of a poll with an invalid text or invalid options."""
+    """A poll question with an invalid text or invalid options."""
 
 
 class UnknownWords(AttnvizError):

@@ -185,6 +185,6 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 def _begins_word(text: str, end: int, start: int) -> bool:
     """Return whether a token begins a word, given its start and the end of the token before it."""
     if start < end:
-        return False  # parts of one character
+        return False  # both tokens are parts of one character
     around = text[max(end - 1, 0) : start + 1]
     return any(unicodedata.category(character)[0] not in "LNM" for character in around)

@@ -37,7 +37,7 @@ MAX_DIRECTORY_BYTES = 2**20
 
 _DTYPES = tuple(np.dtype(name) for name in ("u1", "?", "<f4"))
 _END = "<4s4H2LH"  # end-of-directory record: signature, disks and counts, size and offset, comment length
-_LOCATOR = struct.Struct("<4sLQL")  # the ZIP64 record before it, in an archive of more than 4 GiB
+_LOCATOR = struct.Struct("<4sLQL")  # ZIP64 locator, before that record in an archive of more than 4 GiB
 _MAX_QUOTED = 200  # maximum number of characters of another library's error message
 
 
@@ -113,7 +113,7 @@ def _checked_length(opened: IO[bytes]) -> int:
             "This file is not a trace that attnviz wrote: it is not an NPZ file, or is changed or truncated."
         )
     if directory > MAX_DIRECTORY_BYTES:
-        raise damaged(f"its directory claims {directory:,} bytes")
+        raise damaged(f"the stated size of its directory is {directory:,} bytes")
     return length
 
 
@@ -127,7 +127,7 @@ def _read(archive: zipfile.ZipFile, length: int) -> tuple[dict[str, Any], dict[s
             raise damaged(f"{name} is compressed, which version {VERSION} does not allow")
     claimed = sum(member.file_size for member in members.values())
     if claimed > length:
-        raise damaged(f"its arrays claim {claimed:,} bytes, but the file has {length:,} bytes")
+        raise damaged(f"its arrays should have {claimed:,} bytes, but the file has {length:,} bytes")
     _check_sizes(members["header"].file_size, claimed - members["header"].file_size)
     header = json.loads(_array(archive, members.pop("header")).tobytes())
     if header.pop("format") != FORMAT:
@@ -157,10 +157,10 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
 def _check_sizes(header: int, arrays: int) -> None:
     if header > MAX_HEADER_BYTES:
         raise InvalidTrace(
-            f"This trace's header claims {header:,} bytes; attnviz reads at most {MAX_HEADER_BYTES:,}."
+            f"This trace's header has {header:,} bytes; the maximum is {MAX_HEADER_BYTES:,} bytes."
         )
     if arrays > MAX_BYTES:
         raise InvalidTrace(
-            f"This trace claims {arrays / 2**20:,.0f} MiB of arrays; "
-            f"a file may have at most {MAX_BYTES / 2**20:,.0f}. Trace a shorter text."
+            f"This trace has {arrays / 2**20:,.0f} MiB of arrays; "
+            f"the maximum is {MAX_BYTES / 2**20:,.0f} MiB. Trace a shorter text."
         )

@@ -306,7 +306,7 @@ def _strings(node: ast.AST) -> Iterator[str]:
 
 
 def limits_of_a_visitor() -> str:
-    """Return the default limits for a visitor of a server."""
+    """Return the default limits for one visitor to a server."""
     from attnviz.app.server.patches import MAX_UPLOADED_BYTES, MAX_UPLOADS
     from attnviz.app.traces import MAX_WAITING_TOKENS
     from attnviz.capture.pictures import MAX_PIXELS

@@ -27,7 +27,7 @@ def run_proxy(servers: Sequence[Server]) -> Iterator[str]:
         install("haproxy")
     program = shutil.which("haproxy", path=path)
     if program is None:
-        sys.exit("This needs HAProxy (on Debian: apt-get install haproxy).")
+        sys.exit("HAProxy is not installed. On Debian: apt-get install haproxy.")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Measure the waiting times of many concurrent visitors of Explore, each with a different sentence.
+"""Measure the waiting times of many concurrent visitors to Explore, each with a different sentence.
 
 The visit of a real browser is recorded (`benchmarks.recording`). Visitors then replay it, each in a separate
 session, with a different noun in the typed sentence and a random pause before each click: exponentially
@@ -45,16 +45,16 @@ from tests.browser.server import Server, running
 
 VISITORS = (30, 60, 100, 200)
 TARGETS = {60: 0.3, 100: 1.0}
-"""The target for the p95, in seconds, by number of visitors."""
+"""The target for the 95th percentile of the waiting times, in seconds, by number of visitors."""
 
 PICTURES_TARGETS = {30: 1.0, 60: 2.0}
-"""The target for the p95, in seconds, by number of visitors who open pictures of a new sentence."""
+"""The same target for visitors who open pictures of a new sentence."""
 
 RUN_TARGET = 0.025
-"""The target for the CPU seconds per script run."""
+"""The target for the CPU time per script run, in seconds."""
 
 EMPTY_PAGE_VISITORS = 60
-"""The number of visitors on the empty page."""
+"""The number of visitors to the empty page."""
 
 BUSY = b"This server is busy"
 CROWD, CROWD_TARGET = 200, 1.0
@@ -204,7 +204,7 @@ def one_server(
 def empty_page(report: Report, server: Server, recorded: Sequence[bytes], count: int, pause: float) -> None:
     """Report the waiting times on the empty page."""
     waits, run, _ = replay([server], server, recorded, count, pause)
-    print_waits(report, f"{count} visitors of an empty page", waits)
+    print_waits(report, f"{count} visitors to an empty page", waits)
     report.row("CPU time per run", f"{run * 1000:.1f} ms")
 
 
@@ -241,7 +241,7 @@ def main(counts: Sequence[int], crowd: int, few: int, pause: float) -> None:
         running(Path(home), WITH_EMPTY_PAGE) as server,
         launched() as browser,
     ):
-        report = Report("Visitors of Explore who click every 3 s", browser.version)
+        report = Report("Visitors to Explore who click every 3 s", browser.version)
         load_model(browser, server.url)
         recorded, empty, opening = (
             record(browser, server, each) for each in (clicks, empty_page_clicks, picture_clicks)

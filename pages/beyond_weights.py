@@ -11,7 +11,7 @@ with tool("beyond_weights"):
     chosen = choices.choose()
     picture = st.container()
     folded(
-        section("How to read it", explained.how_to_read),
+        section("How to read the picture", explained.how_to_read),
         section(explained.HEADING, explained.draw).with_choices(MEASURE),  # the picture marks the measure
         section("Agreement with occlusion", agreement.draw, chosen),
         section("The numbers", numbers.draw, chosen),

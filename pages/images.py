@@ -19,7 +19,7 @@ def aside() -> None:
 with page("images", "Images", aside) as this:
     st.markdown(
         "A **vision transformer** cuts an image into patches. Each patch is a token, as a word is in a text. "
-        "A **vision-language model** reads both together, and its words attend to patches."
+        "A **vision-language model** reads an image together with a text, and the words attend to patches."
     )
     this.always = [MODEL.name]
     question.draw_below(own[0])

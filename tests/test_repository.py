@@ -117,7 +117,7 @@ def test_every_npm_package_is_pinned_and_the_lock_file_names_no_server() -> None
 
 
 def test_the_imports_in_the_dockerfile_exist() -> None:
-    """The tests do not build the image, so they would not notice a renamed module."""
+    """The tests do not build the image, so only this test detects a renamed module."""
     [code] = re.findall(r'python -c "(from .*)"$', (ROOT / "Dockerfile").read_text("utf-8"), re.MULTILINE)
     imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
     names = [(node.module or "", each.name) for node in imports for each in node.names]

@@ -294,8 +294,8 @@ def test_the_error_names_another_version() -> None:
 def test_a_trace_that_is_too_large_is_neither_saved_nor_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     content, file = to_bytes(random_trace(6)), io.BytesIO()
     for name, limit, message in (
-        ("MAX_HEADER_BYTES", 2**10, "header claims"),
-        ("MAX_BYTES", 2**12, r"claims 0 MiB of arrays; .* Trace a shorter text"),
+        ("MAX_HEADER_BYTES", 2**10, "header has"),
+        ("MAX_BYTES", 2**12, r"has 0 MiB of arrays; .* Trace a shorter text"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(trace_io, name, limit)
@@ -327,8 +327,8 @@ def test_a_directory_that_is_too_large_is_refused() -> None:
     entry = b"PK\x01\x02" + bytes(42)
     count = trace_io.MAX_DIRECTORY_BYTES // len(entry) + 1
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count % 2**16, count % 2**16, count * len(entry), 0, 0)
-    assert_refused(entry * count + end, "directory claims")
-    assert_refused(to_bytes(random_trace(6))[:-22] + end, "directory claims")
+    assert_refused(entry * count + end, "size of its directory")
+    assert_refused(to_bytes(random_trace(6))[:-22] + end, "size of its directory")
 
 
 def test_wrong_sizes_in_the_directory_allocate_no_memory() -> None:
@@ -338,7 +338,7 @@ def test_wrong_sizes_in_the_directory_allocate_no_memory() -> None:
             changed = content.copy()
             for field in fields_changed:
                 changed[place + field : place + field + 4] = struct.pack("<L", 2**32 - 2)
-            assert_refused(bytes(changed), "is compressed|its arrays claim")
+            assert_refused(bytes(changed), "is compressed|its arrays should")
 
 
 FILE_CONTENT = to_bytes(random_trace(7))

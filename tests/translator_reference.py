@@ -80,7 +80,7 @@ class Reference:
             words.append(best)
         return tuple(words)
 
-    def choice(
+    def pronoun_probabilities(
         self, english: Sequence[str], french: Sequence[str], change: Change = unchanged
     ) -> tuple[float, float]:
         """Return the probabilities of *il* and *elle* at the place of the pronoun."""

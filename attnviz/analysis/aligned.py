@@ -21,7 +21,7 @@ from attnviz.trace import Floats
 Side = Literal["first", "second"]
 
 Word = tuple[bool, str]
-"""The identity of a word: whether the tokenizer added it, and its spelling."""
+"""Whether a word is a special token, and its spelling in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Place:
 
     @property
     def shared(self) -> bool:
-        """True if both texts have a word here, the same or a replacement."""
+        """True if both texts have a word here, equal or not."""
         return self.first is not None and self.second is not None
 
     def index(self, side: Side) -> int | None:
@@ -49,7 +49,7 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A grid with the rows and columns of two texts, shared or in one text only.
+    """The aligned rows and columns of two texts.
 
     Attributes:
         rows, columns: Places of queries and keys.
@@ -78,12 +78,12 @@ class Grid:
         )
 
     def place_rows(self, numbers: Floats, side: Side) -> Floats:
-        """Return one text's numbers per query, [..., query], on the grid."""
+        """Return one text's numbers per query, [..., query], on the grid; NaN where the text has no word."""
         return place_weights(numbers[..., None], [place.index(side) for place in self.rows], [0])[..., 0]
 
 
 def align(first: Sequence[Word], second: Sequence[Word]) -> tuple[Place, ...]:
-    """Align two texts by the blocks of equal words that `difflib` finds; both keep their order.
+    """Align the words of two texts, in order, by the blocks of equal words that `difflib` finds.
 
     Between two blocks, different words are matched one by one if both texts have the same number of them and
     no word would be matched with punctuation or a special token.
@@ -129,7 +129,7 @@ def grid(
     """Align the rows and columns of two texts.
 
     Args:
-        first, second: Shown queries and keys of each text, or one for both (self-attention).
+        first, second: Queries and keys of each text, as displayed; a single item for both in self-attention.
     """
     sides = [
         (places := aligned_sentences(one, other), place_labels(places, one.groups, other.groups))
@@ -160,7 +160,7 @@ def place_labels(
 
     def unmatched(sign: str, side: Side, group: DisplayToken) -> DisplayToken:
         return replace(
-            group, label=f"{sign} {isolated(group.label)}", title=f"only in the {side}: {group.title}"
+            group, label=f"{sign} {isolated(group.label)}", title=f"only in the {side} text: {group.title}"
         )
 
     return tuple(map(label, places))
@@ -174,14 +174,14 @@ def _combined(one: DisplayToken, other: DisplayToken, same: bool) -> DisplayToke
 
 
 def combined_tokens(first: DisplayTokens, second: DisplayTokens) -> DisplayTokens:
-    """Return the tokens of two texts of equal length, labelled with both words where they differ.
+    """Return the tokens of two texts with equally many tokens, labelled with both words where they differ.
 
     Raises:
-        AttnvizError: the merged or hidden tokens are not the same in both texts.
+        AttnvizError: different tokens are merged or hidden in the two texts.
     """
     if [group.positions for group in first.groups] != [group.positions for group in second.groups]:
         raise AttnvizError(
-            "The two texts do not have the same merged or hidden tokens. Subtract them without words= and "
+            "Different tokens are merged or hidden in the two texts. Subtract the traces without words= and "
             "hide_special=."
         )
     groups = [
@@ -210,7 +210,7 @@ def place_weights(weights: Floats, queries: Sequence[int | None], keys: Sequence
 
 
 def _present(words: Sequence[int | None]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the indices of the places that have a word, and the indices of these words."""
+    """Return the indices of the places with a word, and the index of the word in each of them."""
     found = [(at, word) for at, word in enumerate(words) if word is not None]
     return np.array([at for at, _ in found], np.intp), np.array([word for _, word in found], np.intp)
 

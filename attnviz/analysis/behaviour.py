@@ -1,4 +1,4 @@
-"""What each head attends to: the previous token, itself, the same position in another text, many tokens."""
+"""What each head attends to: the previous token, the query itself, punctuation and so on."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Behaviour:
 def behaviour(trace: Trace, kind: Kind | None = None) -> tuple[Behaviour, ...]:
     """Measure the behaviour of heads in one text: attention to the previous token, to punctuation and so on.
 
-    Each rule that applies to the text has a `name`, a `sentence`, the `score` of every head [layer, head],
-    the score of `uniform` attention [layer], and the heads `found` by Explore's filter [layer, head].
+    Each result has the `name` and `sentence` of a rule that applies to the text, the `score` of every head
+    [layer, head] and of `uniform` attention [layer], and the heads `found` by Explore's filter [layer, head].
     Compare Clark et al. 2019, section 3.
 
     Args:
@@ -143,7 +143,7 @@ _MIN_BROAD_ENTROPY = 0.8
 def _places(
     weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None, shown: Floats
 ) -> dict[str, Floats]:
-    """Return the mean attention, [layer, head], of each description, such as "attends to itself"."""
+    """Return the mean attention, [layer, head], by description, such as "attends to itself"."""
     places: dict[str, Floats] = {}
     if keys is None:
         token = "word" if queries.has_merged else "token"
@@ -163,9 +163,9 @@ def _places(
 
 
 def _spread(weights: Floats) -> tuple[Floats, Floats]:
-    """Return the entropy of each row, [layer, head, query], and its maximum, log₂ of its unmasked cells.
+    """Return the entropy of each row, [layer, head, query], and log₂ of the number of unmasked cells.
 
-    Masked cells are exactly 0 and do not count. The weight of a sink is excluded.
+    The latter is the maximum of the entropy. Masked cells are exactly 0; the weight of a sink is excluded.
     """
     # One head at a time fits in the processor's cache.
     spread = np.array([[bits(rescaled(head)) for head in layer] for layer in weights], dtype=np.float32)

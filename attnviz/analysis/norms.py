@@ -54,7 +54,7 @@ def layer_norms(block: Block, query: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class FrozenNorm:
-    """A norm at one token with a fixed divisor: x ↦ (x − mean(x)) / deviation ⊙ γ + β, affine.
+    """A norm as an affine map, with the divisor of one token: x ↦ (x − mean(x)) / deviation ⊙ γ + β.
 
     Attributes:
         gain, shift: [d_model], γ and β.
@@ -68,14 +68,14 @@ class FrozenNorm:
     centred: bool = True
 
     def linear(self, vectors: Floats) -> Floats:
-        """Apply the norm without β to summands of the token's vector, [..., d_model]."""
+        """Apply the norm, without β, to parts of the token's vector, [..., d_model]."""
         if self.centred:
             vectors = vectors - vectors.mean(axis=-1, keepdims=True)
         return np.asarray(vectors / self.deviation * self.gain, dtype=np.float32)
 
 
 def residual_norms(block: Block, query: int, residual: Floats, norm: FrozenNorm | None = None) -> Floats:
-    """Return the norms, [key], including the residual connection and layer norm (Kobayashi et al. 2021).
+    """Return `layer_norms`, [key], with the residual connection and layer norm (Kobayashi et al. 2021).
 
     The residual input is added to the token's contribution to itself.
 

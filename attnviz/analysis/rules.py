@@ -1,4 +1,4 @@
-"""Rules that describe what heads attend to, and the scores of heads by these rules in one text.
+"""Rules that describe what heads attend to, and how heads score by these rules in one text.
 
 Attention is measured twice: as a fraction of a token's total attention, and as a fraction of its attention to
 words, without special tokens, because [CLS] and [SEP] otherwise dominate (Clark et al. 2019, §3).
@@ -63,16 +63,16 @@ Rows = tuple[Floats, Mask]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A measure of heads: one number, the score, which is a mean over queries.
+    """A property of heads, measured by one number: the score, a mean over queries.
 
     Attributes:
         name: One or two words.
         target: End of the definition “Mean attention of a token to …”, or “Mean …” if not `is_attention`.
-        measure: Returns the measure of each query. The score is the mean over queries (`_means`).
+        measure: Returns the value of each query, before `_means` averages and rescales these values.
         words: Exclude special tokens and rescale rows; otherwise special tokens count as keys.
         minimum, uniform_ratio: Explore's filter finds heads that score at least `minimum` and at least
             `uniform_ratio` times the score of uniform attention.
-        is_attention: True if the score is a fraction of attention, False if it is another fraction.
+        is_attention: True if the score is a fraction of attention; False for an entropy or a distance.
         single: True if it applies to a single sentence, False if only to a pair or to two texts.
     """
 
@@ -93,7 +93,7 @@ class Rule:
     def amount(self, score: float, raw: float) -> str:
         """Format a score: "17 % of its attention, 64 % of its attention to words".
 
-        If both percentages are equal, because no attention is on special tokens, only one is included.
+        If both percentages are equal, because no attention is on special tokens, the second is omitted.
         """
         if self.denominator == OF_WORDS and percent(raw) == percent(score):
             return f"{percent(raw)} {OF_ALL}"
@@ -120,7 +120,7 @@ class Rule:
 
 
 def _attention_to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:
-    """Measure attention to some cells, [query, key]; a query counts if one of its cells is not masked."""
+    """Sum the attention in `cells`, [query, key]; a query counts if one of its cells is not masked."""
     counts = np.asarray((cells & open_cells).any(axis=-1), dtype=np.bool_)
     return np.einsum("lhqk,qk->lhq", weights, cells.astype(np.float32)), counts
 
@@ -130,7 +130,7 @@ def _all_count(amounts: Floats, possible: bool = True) -> Rows:
 
 
 def _at_offset(text: _TextWeights, offset: int) -> Rows:
-    """Measure attention to the key at an offset."""
+    """Measure attention to the key at an offset from the query."""
     *_, queries, keys = text.open.shape
     places = np.arange(queries)
     target = (places + offset).clip(0, keys - 1)
@@ -171,7 +171,7 @@ def _repeated(text: _TextWeights) -> Rows:
 def _bits(text: _TextWeights) -> Rows:
     """Measure the entropy of each row, relative to the mean maximum entropy.
 
-    With s = Σ w, the entropy of w / s is log s − Σ w log w / s. Return it times s: `_means` divides by s.
+    With s = Σ w, the entropy of w / s is log s − Σ w log w / s. Return this times s: `_means` divides by s.
     """
     sums = text.words.sum(axis=-1, dtype=np.float64)
     entropies = bits(text.words) + sums * np.log2(np.maximum(sums, 1e-30))
@@ -189,7 +189,7 @@ def _distance(text: _TextWeights) -> Rows:
 
 # The bounds were chosen on a dozen sentences so that each filter finds some heads of the bundled BERT, but
 # fewer than half. They include the score of uniform attention because 40 % is not much in a text of three
-# tokens. It is the only bound for separators: this BERT attends to [CLS] by default, not to [SEP].
+# tokens. Separators have no other bound: this BERT attends to [CLS] by default, not to [SEP].
 RULES = (
     Rule("previous", "the token before it", partial(_at_offset, offset=-1), minimum=0.40),
     Rule("next", "the token after it", partial(_at_offset, offset=1), minimum=0.40),
@@ -232,7 +232,7 @@ RULES = (
         is_attention=False,
     ),
 )
-"""All rules. To add one, add a row here and its function above."""
+"""All rules. To add a rule, add a row here and its function above."""
 
 SINGLE_RULES = tuple(rule for rule in RULES if rule.single)
 """The rules that apply to a single sentence."""
@@ -257,7 +257,7 @@ class RuleScores(NamedTuple):
 def rule_scores(
     rules: Sequence[Rule], weights: Floats, mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None
 ) -> RuleScores:
-    """Return the scores of these rules; hidden special tokens do not affect them.
+    """Return the scores of these rules; hiding special tokens does not change the scores.
 
     Args:
         rules: Some of `RULES`.
@@ -323,7 +323,7 @@ def _ordinary(shown: DisplayTokens) -> Places:
 
 
 def _sentences(shown: DisplayTokens) -> NDArray[np.intp]:
-    """Return [group], the sentence of each group: 0, or 1 for the second of a pair."""
+    """Return [group], the sentence of each group: 0, or 1 for the second sentence of a pair."""
     return np.array([shown.tokens[group.positions[0]].sentence for group in shown.all_groups], dtype=np.intp)
 
 
@@ -334,7 +334,7 @@ def _marks_of(shown: DisplayTokens) -> Mask:
 
 
 def _repeated_of(shown: DisplayTokens) -> Mask:
-    """Return [group, group], True where both belong to different words with the same spelling."""
+    """Return [group, group], True where two groups belong to different words with the same spelling."""
     first = [group.positions[0] for group in shown.all_groups]
     return same_word(shown.tokens, (shown.text, shown.second or ""))[np.ix_(first, first)]
 

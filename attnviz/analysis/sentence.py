@@ -32,7 +32,7 @@ class ChangedKeys(NamedTuple):
 def quiz_options(
     row: Floats, groups: Sequence[DisplayToken], maximum: int = 5, best: int | None = None
 ) -> list[int]:
-    """Return the positions, in ascending order, of the options of a quiz about the largest weight of a row.
+    """Return the positions of the options of a quiz about a row's weights, in ascending order.
 
     The options are the two largest weights, then the content words with the largest weights. Tokens with
     weight 0 and ties with the correct answer are excluded, so that only one answer is correct.
@@ -99,7 +99,7 @@ def changed_keys(
 
 
 def names_of(groups: Sequence[DisplayToken]) -> list[str]:
-    """Return each token's label, isolated; with its number if the label occurs more than once."""
+    """Return each token's label, as `isolated` text, with the token's number if the label is not unique."""
     times = Counter(group.label for group in groups)
     return [
         isolated(group.label) + ("" if times[group.label] == 1 else f" (token {group.number})")

@@ -33,9 +33,9 @@ class Frame:
 
     Attributes:
         notices: Placeholder for notices about the link.
-        beside: Placeholder of "Copy link"; None if the page draws it elsewhere, or not at all.
+        beside: Placeholder for "Copy link"; None if the page draws it elsewhere, or not at all.
         always: Parameters that the copied link always has; None: the parameters marked `always`.
-        drop_undrawn: Remove from the URL the parameters of widgets that are not drawn.
+        drop_undrawn: True to remove from the URL the parameters of widgets that are not drawn.
     """
 
     notices: DeltaGenerator
@@ -82,13 +82,13 @@ def page(
 ) -> Iterator[Frame]:
     """Draw the frame of a page around its sections.
 
-    After an `AttnvizError` or a lack of memory, a message replaces the remaining sections.
+    After an `AttnvizError`, or if memory runs out, a message replaces the remaining sections.
 
     Args:
         name: Name of the page; `state.choices` has its parameters.
         title: Heading; "" for none.
-        beside: Function that draws the elements between the title and "Copy link"; None to omit both.
-        drop_undrawn: Remove from the URL the parameters of widgets that are not drawn.
+        beside: Function that draws elements beside the title, before "Copy link"; None omits both.
+        drop_undrawn: as in `Frame`.
     """
     link.arrive(name)
     place = _title_row(title, beside) if beside else None
@@ -138,7 +138,7 @@ def _showing_errors() -> Iterator[list[AttnvizError]]:
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and _NO_MEMORY not in str(error):
             raise
-        logging.getLogger(__name__).warning("A page could not be drawn: no memory is left.")
+        logging.getLogger(__name__).warning("A page could not be drawn: out of memory.")
         problems.append(AttnvizError(_OUT_OF_MEMORY))
     for problem in problems:
         _show_error(problem)
@@ -161,5 +161,5 @@ def _title_row(title: str, beside: Callable[[], None]) -> DeltaGenerator:
 
 
 def bar() -> DeltaGenerator:
-    """Return a container for a page's sentence and head: one line, with labels before the boxes."""
+    """Return a container for a page's main controls: one line, with labels before the boxes."""
     return st.container(key="bar")

@@ -55,7 +55,7 @@ _waiting: list[int] = []  # number of tokens of each queued text
 
 @contextmanager
 def _turn(tokens: int) -> Iterator[None]:
-    """Wait until a text with this many tokens can be run; run it inside the context.
+    """Wait until the model may run on a text with this many tokens; run it inside the context.
 
     Raises:
         AttnvizError: the queue is full.

@@ -31,7 +31,7 @@ from attnviz.trace import Block, Token, Trace
 GREEDY = Writing(tokens=40)
 """The generation settings of an encoder–decoder without a target."""
 
-_MAX_CACHED = 32  # inputs with generated tokens, which a trace and its predictions share
+_MAX_CACHED = 32  # tokenized inputs; a trace and its predictions share the generated tokens
 _SAMPLE = 11  # tokens in the sample input with which a model is inspected
 _SAMPLE_TARGET = 7
 
@@ -276,9 +276,8 @@ class HuggingFaceModel(Model):
         if found is None:
             found = self._tokenized_and_written(given, edits)
             self._check_edits(edits, found)
-            if all(
-                isinstance(edit, Edit) for edit in edits
-            ):  # replacement vectors may be large and are not cached
+            # Replacement vectors may be large and are not cached.
+            if all(isinstance(edit, Edit) for edit in edits):
                 with self._lock:
                     self._inputs[key] = found
                     while len(self._inputs) > _MAX_CACHED:

@@ -73,7 +73,7 @@ class VisionModel(Model):
 
     Args:
         network: a result of `open_network` that no other model uses.
-        original: the caller's model object with the same weights, if any; its inspection is cached.
+        original: the caller's model object with the same weights, if any; caches the inspection's result.
 
     Raises:
         ModelNotSupported: its attention cannot be recorded exactly, or the processor returns images
@@ -248,6 +248,6 @@ def processor_in(folder: Path, name: str) -> BaseImageProcessor:
         processor: BaseImageProcessor = _PROCESSORS[kind].from_dict(settings)
     except (ValueError, TypeError) as error:
         raise ModelFilesDamaged(
-            f"{config.IMAGE_PROCESSOR_FILES[-1]} of {quoted(name)} has invalid values. Save it again."
+            f"{config.IMAGE_PROCESSOR_FILES[-1]} of {quoted(name)} has invalid values. Save the model again."
         ) from error
     return processor

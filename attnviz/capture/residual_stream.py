@@ -152,7 +152,7 @@ def residual_stream(model: Model, text: str | ModelInput, place: int, kind: Kind
 
 
 class _Call(NamedTuple):
-    """A call of a linear layer or norm, with tensors [token, width]; the final output has no module."""
+    """A call of a linear layer or norm, with tensors [token, width]; `module` is None at the final output."""
 
     module: Any
     given: Tensor
@@ -229,7 +229,7 @@ class _Recorded(NamedTuple):
         return ResidualStream(owned(start[place]), steps)
 
     def after_each_layer(self, stream: ResidualStream) -> list[Tensor]:
-        """Return a token's vectors after the embeddings and each layer but the last, with the final norm."""
+        """Return a token's vectors after the embeddings and each layer but the last, with any final norm."""
         added = next(at for at, step in enumerate(stream.steps) if isinstance(step, Addition))
         only_at_the_end = sum(isinstance(step, FrozenNorm) for step in stream.steps[added:]) == 1
         found, vector = [], stream.embeddings
@@ -248,7 +248,7 @@ class _Recorded(NamedTuple):
     def _explain(
         self, given: Tensor, values: Sequence[tuple[Tensor, _Call | None]], linears: Sequence[_Call]
     ) -> tuple[_Call | None, Sequence[_Call]]:
-        """Return the norm (or None) and the linear layers with outputs that add up to a vector.
+        """Return the norm (or None) and the linear layers with outputs that sum to `given`.
 
         There are two linear layers if attention and feed-forward network are parallel (GPT-J).
         """

@@ -50,7 +50,7 @@ from attnviz.capture.network import quiet, set_attention, translated_errors
 from attnviz.capture.pictures import opened, upright
 from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
 from attnviz.capture.selection import EVERYTHING, Selection
-from attnviz.capture.vectors import Computed, VectorWeights, check_size
+from attnviz.capture.vectors import ComputedArray, VectorWeights, check_size
 from attnviz.errors import AttentionNotRead, ModelNotSupported, TextTooLong, UnreadableText, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models import config
@@ -76,7 +76,7 @@ class SeparateWeights:
 
     Attributes:
         parts: one [head, token, token] per sequence.
-        limit: the largest size of the full array, in bytes.
+        limit: the maximum size of the full array, in bytes.
     """
 
     parts: Sequence[Tensor | VectorWeights]
@@ -364,7 +364,7 @@ class VisionLanguageModel(Model):
     # ---- recording
 
     def _inspected(self) -> dict[int, AttentionLayer]:
-        """Return the layer of each attention module, by its `id`, after checking the weights."""
+        """Check the recorded weights, and return each attention module's layer, by the module's `id`."""
         inputs = self._sample()
         with torch.inference_mode(), without_autocast(self.network.device):
             with recording() as records, linear_layers(self.network) as calls:
@@ -527,7 +527,7 @@ def _vision_block(
         key=one_per_head(vectors["key"], layer.heads),
         value=one_per_head(vectors["value"], layer.heads),
         weights=combined,
-        mask=Computed(combined.shape[1:], combined.mask, 1, selection.max_weight_bytes),
+        mask=ComputedArray(combined.shape[1:], combined.mask, 1, selection.max_weight_bytes),
         scale=records[0].scale,
         projection=layer.projection,
     )
@@ -551,7 +551,7 @@ def _vision_tokens(sequences: list[list[Patch]], lengths: Sequence[int]) -> tupl
 
 
 def patch_token(patch: Patch, number: int, several: bool) -> Token:
-    """Return a token named "row,column", from 1; if `several`, after the image number, with "b" for tiles."""
+    """Return a token named "2,3" (row, column); if `several`, "1:2,3" in image 1, "1b:2,3" in its tiles."""
     place = f"{patch.row + 1},{patch.column + 1}"
     prefix = f"{patch.picture + 1}{'b' * patch.view}:" if several else ""
     return Token(f"{prefix}{place}", number, 0, 0, None, special=False, patch=patch)

@@ -21,7 +21,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class OutcomeDistances:
-    """Changes of a model's outcomes under each variant, a set of edits.
+    """Changes of a model's outcomes caused by each variant (a set of edits).
 
     Attributes:
         cosine_change: [variant, token], 1 − cosine between a token's output before and after the edits: 0 for
@@ -123,7 +123,7 @@ def occlude_words(
     method = stack.occlusion_methods[0] if method is None else method
     if method not in stack.occlusion_methods:
         raise AttnvizError(
-            f"This model does not support {method!r}. Choose a method: {', '.join(stack.occlusion_methods)}."
+            f"This model does not support {method!r}. Choose one of: {', '.join(stack.occlusion_methods)}."
         )
     *_, last = occlusion(stack, checked_place(place, stack.tokens), None, method)
     replaced_by = stack.mask_token if method == "mask vector" else None

@@ -44,7 +44,7 @@ class Package:
     Attributes:
         name: the package's import name.
         requirement: the requirement specifier for pip.
-        subfolder: the folder of the files in it.
+        subfolder: the folder of the files in the package.
         files: (name, SHA-256) of each file that is read.
     """
 
@@ -214,7 +214,7 @@ class Entry(Facts):
         return ("encoder", "decoder", "cross") if self.decoder_layers else ("encoder",)
 
     def of_kind(self, kind: Kind) -> Entry:
-        """Return the entry of a one-stack model with this kind of attention, which its masks determine."""
+        """Return the entry with this kind of attention; the masks of a one-stack model determine the kind."""
         if kind in self.kinds:
             return self
         return replace(self, layers=self.decoder_layers, decoder_layers=self.layers, window=None)

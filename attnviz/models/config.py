@@ -145,7 +145,7 @@ def facts_of(
         name: the model's name, for messages.
         max_length: the tokenizer's own maximum number of tokens, if any.
         processor: the settings from `image_processor`, for a vision model.
-        bounded: whether memory limits the length of a text, in addition to the model's positions.
+        bounded: True if memory limits the length of a text, in addition to the model's positions.
 
     Raises:
         ModelFilesDamaged: the config lacks a required value.
@@ -283,7 +283,7 @@ def _parsed(folder: Path, raw: dict[str, Any], name: str) -> PreTrainedConfig:
         from transformers import CONFIG_MAPPING, AutoConfig
     if family not in CONFIG_MAPPING:
         raise ModelNotSupported(
-            f"{quoted(name)} is of a family that transformers does not support: {quoted(family)}. {_NEWER}"
+            f"{quoted(name)} is from a family that transformers does not support: {quoted(family)}. {_NEWER}"
         )
     try:
         with gate:  # the family's own module is imported on first use
@@ -347,7 +347,7 @@ def tokens_with_weights(heads: int) -> int:
 
 
 def _stack_configs(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrainedConfig]:
-    """Return the configs of the encoder and of the decoder, which are different only for T5Gemma."""
+    """Return the configs of the encoder and of the decoder; only T5Gemma has different ones."""
     whole: Any = config
     return (whole.encoder, whole.decoder) if config.model_type == "t5gemma" else (config, config)
 

@@ -124,7 +124,7 @@ _OTHER_INPUTS = ("vision_config", "audio_config")
 def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
     """Return the reason why a model of this family cannot be recorded exactly; None if it can.
 
-    Other models are compared with transformers' own attention on loading, and are refused if they differ.
+    Other models are compared with transformers' own attention when loaded, and refused if they differ.
 
     Args:
         model_type: transformers' name of the family.

@@ -88,8 +88,8 @@ def _entry(folder: Path, name: str, digest: str, dtype: DType) -> Entry:
     files = {file.name for file in folder.iterdir() if file.is_file()}
     for file in sorted(files & {config.FILE, weights.FILE, weights.INDEX, *tokenizer.FILES, *SETTINGS}):
         _check_links(folder, file, name)
-    if weights.ADAPTER in files:  # transformers would load the model that the adapter names
-        raise weights.without_weights({weights.ADAPTER}, name)
+    if weights.ADAPTER in files:  # transformers would load another model, which the adapter names
+        raise weights.missing_weights_error({weights.ADAPTER}, name)
     if config.FILE not in files:
         raise ModelFilesDamaged(
             f"The folder {quoted(name)} has no {config.FILE}, so it is not a transformers model. "
@@ -120,7 +120,7 @@ def _check_links(folder: Path, file: str, name: str) -> None:
 
 def reads_pairs(text_tokenizer: tokenizer.TextTokenizer) -> bool:
     """Return whether the tokenizer adds special tokens around a second sentence, as BERT's does."""
-    for sample in ("a", "ACGTACGT"):  # the second for DNA and proteins, where lower-case letters are dropped
+    for sample in ("a", "ACGTACGT"):  # tokenizers for DNA and proteins drop lower-case letters
         try:
             one, two = (
                 sum(token.special for token in text_tokenizer.tokens(sample, second))

@@ -1,4 +1,4 @@
-"""A tokenizer of untrusted files in a separate process; see `tokenizer_worker`."""
+"""A tokenizer that runs in a separate process, because its files are untrusted; see `tokenizer_worker`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Client:
     def _start(self) -> list[Any]:
         """Start the process and open the tokenizer in it."""
         command = [sys.executable, "-c", _COMMAND, json.dumps(sys.path)]
-        # Rust's messages on stderr may quote the text when memory is short.
+        # If memory runs out, Rust's error messages may quote the text.
         self._process = subprocess.Popen(  # noqa: S603 - our own code
             [*command, str(self._folder), str(self._token_limit)],
             stdin=subprocess.PIPE,
@@ -89,7 +89,7 @@ class Client:
         except _Ended as error:
             raise ModelFilesDamaged(
                 "The tokenizer of this model cannot be opened: it takes too much time or memory. Save or "
-                "download it again, or choose another model."
+                "download the model again, or choose another model."
             ) from error
         if state != "done":
             self._kill()

@@ -1,4 +1,4 @@
-/* explore: the page Explore; it also starts the site. */
+/* explore: the page Explore, and the function that starts the site. */
 
 import { applyTheme } from "../export/report/report.js";
 import { element } from "../widgets/dom.js";

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 PAD, START, END = "[PAD]", "[START]", "[END]"
 
 _MAX_SUGGESTIONS = 3
-_MIN_SIMILARITY = 0.75  # of a suggestion to the unknown word, from 0 to 1
+_MIN_SIMILARITY = 0.75  # 0 to 1, between a suggestion and the unknown word
 _MIN_LETTERS, _MAX_LETTERS = 4, 20  # shorter and longer words have no suggestions
 
 

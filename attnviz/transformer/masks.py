@@ -8,12 +8,12 @@ from attnviz.errors import InvalidMask
 
 
 def no_mask(queries: int, keys: int) -> Bool[Tensor, "{queries} {keys}"]:
-    """Return a mask in which every query attends to every key, as in BERT and the paper's encoder."""
+    """Return a mask in which every query attends to every key, as in BERT and other encoders."""
     return torch.ones(queries, keys, dtype=torch.bool)
 
 
 def causal_mask(tokens: int) -> Bool[Tensor, "{tokens} {tokens}"]:
-    """Return a mask in which query i attends to keys 0 to i, as in GPT and the paper's decoder."""
+    """Return a mask in which query i attends to keys 0 to i, as in GPT and other decoders."""
     return torch.ones(tokens, tokens, dtype=torch.bool).tril()
 
 

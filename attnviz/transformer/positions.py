@@ -1,4 +1,4 @@
-"""Position vectors that are added to embeddings: sinusoidal as in the paper, learned as in BERT."""
+"""Position vectors that are added to embeddings: sinusoidal, or learned as in BERT."""
 
 import torch
 from jaxtyping import Float

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 BASE = 10_000.0
-"""Base of the frequencies in the paper."""
+"""Base of the frequencies in Su et al. 2021."""
 
 
 def rotary_frequencies(d_head: int, base: float = BASE) -> Float[Tensor, " pair"]:

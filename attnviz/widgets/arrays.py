@@ -31,7 +31,7 @@ def packed(key: str, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any
         length of the header (uint32, little endian) | header (JSON, UTF-8) | contents of the arrays, in order
 
     Args:
-        key: Name of this set of arrays; the browser keeps the two latest sets with the same name.
+        key: Name of this set of arrays; the browser keeps the two latest sets of each name.
         arrays: Arrays by name: uint8 or float32, of any shape.
         facts: Metadata of the arrays for the widgets, as JSON values.
 

@@ -84,7 +84,7 @@ export class HeadGrid extends View {
   }
 
   /**
-   * Shows the description of a head under the grid; −1 for the selected head.
+   * Shows the description of a head (−1: the selected head) under the grid; returns the index of the head.
    * @param {number} at
    */
   describeHead(at) {

@@ -228,7 +228,7 @@ export class Lines {
     else this.view.pick(query ?? this.strongestQuery(at), at);
   }
 
-  /** Returns the query with the largest weight on a key; a click on the key pins it if no query is pinned. */
+  /** Returns the query with the largest weight on a key; if no query is pinned, a click on the key pins this query. */
   strongestQuery(key) {
     const [head] = this.view.shownHeads();
     if (!head) return 0;

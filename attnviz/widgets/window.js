@@ -14,7 +14,7 @@ export const THRESHOLDS = [0, 0.001, 0.01, 0.05, 0.1];
 /**
  * The shown part, as sent by Python or computed by a report.
  * @typedef {Place & { size: [number, number], matches: string, below: number, hidden_weight: string }} Part `size`: numbers
- *   of queries and keys; `matches`: result of the search; `below`: threshold; `hidden_weight`: note on smaller weights
+ *   of queries and keys; `matches`: result of the search; `below`: threshold; `hidden_weight`: note on the weights below it
  */
 
 /** Returns the number of tokens that a cell spans along each side. */

@@ -77,7 +77,7 @@ def test_labels_name_both_texts() -> None:
     groups = place_labels(places, first.groups, second.groups)
     assert [group.label for group in groups] == ["a", "b → x", "c", "+ y"]
     assert [group.number for group in groups] == [1, 2, 3, 4]
-    assert groups[3].title == 'only in the second: token 4: "y", character 7'
+    assert groups[3].title == 'only in the second text: token 4: "y", character 7'
     reverse = aligned_sentences(second, first)
     assert [group.label for group in place_labels(reverse, second.groups, first.groups)] == [
         *("A", "x → b", "c", "− y")

@@ -109,7 +109,7 @@ def test_same_place_in_a_text_of_another_length() -> None:
     assert same.score[0, 0] == pytest.approx(0.5 + 2 * 0.5 / 12)
     assert same.found.tolist() == [[True, True, False]]
     assert facts(heads, target, source)[0].startswith("attends near its position in the other text (57 %)")
-    assert "own place" not in facts(heads, target, source)[2]
+    assert "other text" not in facts(heads, target, source)[2]
 
 
 def test_facts_describe_each_head() -> None:

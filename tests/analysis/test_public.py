@@ -18,7 +18,9 @@ ROWS = np.full((3, 5), 0.2, dtype=np.float32)
 
 
 @pytest.mark.parametrize("compute", OF_WEIGHTS)
-def test_trace_gives_the_same_result_as_its_weights(compute: Callable[[Any], Any], tired: Trace) -> None:
+def test_result_for_a_trace_equals_result_for_its_weights(
+    compute: Callable[[Any], Any], tired: Trace
+) -> None:
     assert np.array_equal(compute(tired), compute(tired.stack()))
 
 

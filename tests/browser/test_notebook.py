@@ -30,7 +30,7 @@ nbformat.write(notebook, "executed.ipynb")
 Outputs = dict[str, list[dict[str, Any]]]
 
 
-def code_cells(file: Path) -> Outputs:
+def cell_outputs(file: Path) -> Outputs:
     """Return the outputs of the code cells, by cell id."""
     cells = json.loads(file.read_text("utf-8"))["cells"]
     return {cell["id"]: cell["outputs"] for cell in cells if cell["cell_type"] == "code"}
@@ -53,11 +53,11 @@ def stdout_of(outputs: Outputs, cell: str) -> str:
 
 
 def test_repository_notebook_has_no_outputs() -> None:
-    assert not any(code_cells(NOTEBOOK).values())
+    assert not any(cell_outputs(NOTEBOOK).values())
 
 
 def test_the_notebook_runs(context: BrowserContext, faults: Faults, folder: Path) -> None:
-    outputs = code_cells(folder / "executed.ipynb")
+    outputs = cell_outputs(folder / "executed.ipynb")
     assert not [output for cell in outputs.values() for output in cell if output.get("name") == "stderr"]
     check_results(outputs)
     assert "it-attends-to-the-dog.html" in {file.name for file in folder.iterdir()}

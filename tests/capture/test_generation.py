@@ -95,7 +95,7 @@ def attnviz_ids(network: Any, writing: Writing) -> list[int]:
 
 
 def transformers_ids(network: Any, tokens: int) -> list[int]:
-    """Return the tokens that transformers generates greedily."""
+    """Return the ids that transformers generates greedily."""
     ids = torch.tensor([source_of(network) or PROMPT])
     output = network.generate(
         ids,

@@ -20,9 +20,8 @@ from tests.capture.tiny_vision import FAMILIES, built
 
 TEXT = "what is in this picture ?"
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:__array__ impl:DeprecationWarning"
-)  # caused by PaliGemma's processor
+# Caused by PaliGemma's processor.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ impl:DeprecationWarning")
 every_family = pytest.mark.parametrize("family", FAMILIES)
 
 
@@ -74,9 +73,8 @@ def test_weights_equal_eager(family: str) -> None:
         scores = np.where(block.mask, block.scores, -np.inf)
         formula = torch.tensor(scores).softmax(dim=-1).numpy()
         np.testing.assert_allclose(block.weights, formula, atol=1e-6)
-        for number, each in enumerate(
-            weights if weights.dim() == 4 else ()
-        ):  # Qwen's encoder returns outputs, not weights
+        # In place of weights, Qwen's encoder returns outputs.
+        for number, each in enumerate(weights if weights.dim() == 4 else ()):
             inside = slice(number * each.shape[-1], (number + 1) * each.shape[-1])
             assert np.array_equal(block.weights[:, inside, inside], each)
     assert trace.blocks[0].projection is not None
@@ -146,7 +144,7 @@ def test_brightened_patch_changes_the_token_at_its_place(family: str, sizes: lis
 
 
 @every_family
-def test_folder_gives_the_same_trace(family: str, tmp_path: Path) -> None:
+def test_folder_and_object_have_equal_traces(family: str, tmp_path: Path) -> None:
     network, processor = built(family)
     network.save_pretrained(tmp_path)
     if (video := getattr(processor, "video_processor", processor)) is None:

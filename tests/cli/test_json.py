@@ -16,7 +16,7 @@ Table = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture
 def table(output_of: Output) -> Table:
-    """Run a command with `--json`, and return its rows."""
+    """A function that runs a command with `--json` and returns the rows."""
 
     def table(*arguments: object) -> list[dict[str, Any]]:
         printed: list[dict[str, Any]] = json.loads(output_of(*arguments, "--json"))

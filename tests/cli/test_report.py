@@ -12,7 +12,7 @@ from tests.export.report.small_traces import encoder, translator
 
 @pytest.fixture
 def saved(tmp_path: Path) -> list[str]:
-    """Return the paths of two saved traces."""
+    """The paths of two saved traces."""
     files = [tmp_path / "one.npz", tmp_path / "two.npz"]
     for file, trace in zip(files, (translator(), encoder("a b")), strict=True):
         trace.save(file)

@@ -59,7 +59,7 @@ class RoomBar extends View {
     this.changed = () => this.data && this.draw();
     room.addEventListener("change", this.changed);
     this.onResize(() => {
-      const part = this.root.hasAttribute("data-teacher") ? this.row : this.root; // a vote covers the page
+      const part = this.root.hasAttribute("data-teacher") ? this.row : this.root; // in the teacher's view, a poll covers the page
       document.documentElement.style.setProperty("--room-bar", `${part.getBoundingClientRect().height}px`);
     });
   }
@@ -113,7 +113,7 @@ class RoomBar extends View {
     this.leading.hidden = !leads;
     this.pollButton.hidden = !this.data.question;
     this.pollButton.textContent = this.data.question?.own ? "Poll your question" : POLL;
-    this.point.hidden = this.data.page === "classroom"; // students do not follow to this page
+    this.point.hidden = this.data.page === "classroom"; // students cannot follow the teacher to this page
     this.point.setAttribute("aria-pressed", String(this.isPointing));
     this.point.classList.toggle("on", this.isPointing);
     this.end.textContent = this.ending ? END : "End room";
@@ -143,7 +143,7 @@ class RoomBar extends View {
     const { people, point, poll, view } = state;
     const pointed = point ? ` Look at ${point.words || "the frame"}.` : "";
     if (this.aiming && !point) return "Click what you want to point at.";
-    if (room.teaches) return `${people.here} here · ${people.following} follow${people.following === 1 ? "s" : ""}.${pointed}`;
+    if (room.teaches) return `${people.here} here · ${people.following} following.${pointed}`;
     if (poll?.open && poll.mine === null) return "Choose one answer.";
     if (!room.follows) return "You are looking around on your own.";
     return view ? `Following your teacher.${pointed}` : "Your teacher has not opened a page yet.";
@@ -154,8 +154,8 @@ class RoomBar extends View {
     return this.data.page === "classroom" && !room.seat;
   }
 
-  /** Sends Python the seat, for the Classroom page, and the reason why the answer stays covered: an open vote,
-   * or a teacher whom the visitor follows. */
+  /** Sends Python the seat, for the Classroom page, and the reason why the answer stays covered: a poll is open,
+   * or the visitor follows the teacher. */
   notifyPython() {
     const { seat, connected, state, trouble, teaches } = room;
     const code = connected || state ? (seat?.room ?? "") : "";

@@ -40,8 +40,8 @@ _CODE = re.compile(f"[{_CODE_CHARACTERS}]{{6}}")
 _TOKEN = re.compile(r"[\w-]{16,64}", re.ASCII)
 _MAX_QUERY = 3_000  # characters; also in room.js
 _MAX_POINT = 500  # characters
-_PICTURE = re.compile(r"[\w-]{1,60}", re.ASCII)  # the key of a part of a page
-_PLACE = re.compile(r"[\d. -]{1,200}", re.ASCII)  # an element of the part, and a position in the element
+_PICTURE = re.compile(r"[\w-]{1,60}", re.ASCII)  # the name of a part of a page
+_PLACE = re.compile(r"[\d. -]{1,200}", re.ASCII)  # numbers for an element of the part and a position in it
 
 
 class Refused(AttnvizError):
@@ -139,11 +139,11 @@ class Room:
     """A room. It stores only hashes of the teacher's key and of the voters' tokens.
 
     Attributes:
-        ends: Latest end, in seconds since 1970.
+        ends: Time at which the room ends at the latest, in seconds since 1970.
         key: Hash of the teacher's key.
         salt: Salt of the voters' hashes, which therefore differ between rooms.
         view: The teacher's view: page, URL query, and revealed lessons.
-        point: Element that the teacher points at: its text, part of the page, and position; see `room.js`.
+        point: Element that the teacher points at: its part of the page, text and position; see `room.js`.
         rounds: Number of rounds of voting so far.
         people: Students in the room, by the hashes of their tokens.
         last_led: Time of the last message from a teacher's window, in seconds since 1970.
@@ -161,7 +161,7 @@ class Room:
 
     @property
     def until(self) -> float:
-        """End of the room if its teacher does not return, in seconds since 1970."""
+        """Time at which the room ends if its teacher does not return, in seconds since 1970."""
         return min(self.ends, self.last_led + LEFT_SECONDS)
 
     @classmethod
@@ -258,7 +258,7 @@ class Room:
             case {"do": "view", "view": view}:
                 before, self.view = self.view, _checked_view(view)
                 if before and (before["path"], before["query"]) != (self.view["path"], self.view["query"]):
-                    self.point = None  # it refers to the previous page
+                    self.point = None  # the element was on the previous page
             case {"do": "point", "point": point}:
                 self.point = _checked_point(point)
             case {"do": "poll", "question": str(question), "options": list(options)} if all(
@@ -293,8 +293,8 @@ class Room:
             self.poll.close(self.people)
             self.poll.shown |= action == "show"
         elif self.poll.shown:
-            raise Refused("The answer is already shown. Start a second vote before you show the answer.")
-        elif any(counts):  # otherwise the button was pressed twice
+            raise Refused("The answer is already shown. You can start a second vote only before that.")
+        elif any(counts):  # without votes, the button was pressed twice
             self.rounds += 1
             self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})
 

@@ -71,7 +71,7 @@ class _Window:
         self.changed.set()
 
     def exceeds_rate_limit(self) -> bool:
-        """Count a message; return whether it exceeds the rate limit. The first that does queues an error."""
+        """Count a message; return whether it exceeds the rate limit. The first excess one queues an error."""
         if time.monotonic() - self._second >= 1:
             self._second, self._messages = time.monotonic(), 0
         self._messages += 1
@@ -102,7 +102,7 @@ class _LiveRoom:
     """A room with windows in this process.
 
     Attributes:
-        number, room: Latest known state, with its number.
+        number, room: Latest known version of the room: its number and the room.
         windows: Windows, oldest first.
         left: Students who closed their last window here; not yet written to the store.
         presence_time: Time of the last presence update to the store.
@@ -154,7 +154,7 @@ class Rooms:
 
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
-        """Maintain the rooms while the server runs."""
+        """Watch the store while the server runs, and close it at the end."""
         watching = asyncio.create_task(self._watch())
         try:
             yield
@@ -185,7 +185,7 @@ class Rooms:
         return await asyncio.get_running_loop().run_in_executor(self._thread, in_thread)
 
     async def _change(self, typed: object, change: Callable[[Room], None]) -> str:
-        """Change the room with a typed code, and return its normalized code."""
+        """Change the room with this code, as typed; return the normalized code."""
         code = rooms.code(typed)
         number, room = await self._do(update, self._store, code, change)
         self._live.setdefault(code, _LiveRoom(number, room)).set_state(number, room)

@@ -1,4 +1,4 @@
-"""Predictions for the next or the masked token."""
+"""Predictions for the next token or for masked tokens."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
         return
     at = views.index_in(view, given, tokens.pair.query, "query")
     if at is None:
-        st.markdown("This sentence has no such token.")
+        st.markdown("This sentence does not have the chosen query token.")
         return
     group = traces.shown(view.model, given, view.kind, view.hide, view.merge, view.between)[0].groups[at]
     found = [each for each in expected if each.position == group.positions[-1]]

@@ -1,4 +1,4 @@
-"""A text written by a model: the typed text, the generated text, and buttons to step through it."""
+"""A text with its generated tokens as buttons, and buttons to step through the tokens."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def send(view: View, heads: Heads) -> PublishedArrays:
 
 
 def _pixels(view: View, heads: Heads) -> str:
-    """Send the levels of all heads, or of the open heads above `MAX_BYTES`; for long texts, thumbnails."""
+    """Send the levels of all heads, or of the open heads if all are too large; thumbnails for a long text."""
     levels = views.drawn(view).levels
     if max(levels.shape[2:]) > MAX_CELLS:
         return store.publish("pixels", {"thumbnails": views.atlas_thumbnails(view)})
@@ -65,7 +65,7 @@ def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
 
 def _exact(view: View, heads: Heads) -> str:
     """Publish the exact numbers of the open heads and the rows' `shown_shares`; return the store id."""
-    numbers = views.readable(view, heads.layer, heads.all)
+    numbers = views.head_numbers(view, heads.layer, heads.all)
     shown_share = views.shown_shares(view)[heads.layer - 1, [head - 1 for head in heads.all]]
     return store.publish(
         "exact",

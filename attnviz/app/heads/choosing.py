@@ -37,7 +37,7 @@ class HeadSelection:
 
 @dataclass(frozen=True)
 class QueryInHead(HeadSelection):
-    """A head, an input of the model, and one of its query tokens.
+    """A head, an input of its model, and one query token of the input.
 
     Attributes:
         given: Input of the model.
@@ -65,7 +65,7 @@ def sentence_and_model(*beside: int) -> tuple[str, Entry, list[DeltaGenerator]]:
     """Draw the controls for a sentence and a model in one row.
 
     Args:
-        beside: Widths of further columns in this row; the sentence has width 6, the model 3.
+        beside: Widths of further columns; the sentence's column has width 6, the model's column 3.
 
     Returns:
         A sentence that the model can read, the model, and the further columns.
@@ -116,7 +116,7 @@ def _forget_partners() -> None:
 
 
 def partner(entry: Entry, text: str) -> str:
-    """Return the other sentence of the model's example that has this text; "" without such an example."""
+    """Return the other sentence of the model's example that has this text; "" if there is none."""
     pairs = {each.text: each.other for each in examples_of(entry, together=False) if each.other}
     return ({second: first for first, second in pairs.items()} | pairs).get(text, "")
 

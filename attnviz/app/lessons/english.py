@@ -36,7 +36,7 @@ VARIANTS = tuple(name for name in catalogue.names() if name.startswith(catalogue
 def english() -> str:
     """Draw the text box for the English sentence and its examples; return the sentence.
 
-    An unknown word stops the page with an error and the vocabulary; the box keeps its text.
+    For an unknown word, draw an error and the vocabulary, and stop the page; the box keeps its text.
     """
 
     def build(pick: Callable[[str], None]) -> None:

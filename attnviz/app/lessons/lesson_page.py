@@ -197,6 +197,6 @@ def _page_link(number: int, label: str, key: str, **look: Any) -> None:
 
 def _explore_parameters(lesson: Lesson) -> list[tuple[str, str]]:
     """Return the URL parameters of this page that Explore also has."""
-    if lesson.sentence != TEXT:  # layers, heads and words of another model
+    if lesson.sentence != TEXT:  # the lesson's layers, heads and words are of another model
         return [(TEXT.name, text) for _, text in link.parameters(lesson.sentence)]
     return link.parameters(TEXT, LAYER, HEAD, QUERY)

@@ -21,7 +21,7 @@ _deserialize = NumberInputSerde.deserialize
 
 def apply() -> None:
     """Patch Streamlit in this process; a second call has no effect."""
-    # For the first visitor of a server, Streamlit lists the files of the folder `pages` as its menu and draws
+    # For the first visitor to a server, Streamlit lists the files of the folder `pages` as its menu and draws
     # no page. `st.navigation` sets this attribute too, but only after that visitor's first run has begun.
     PagesManager.uses_pages_directory = False
     # Before Streamlit refuses a websocket with a foreign `Origin`, it requests the server's address from an

@@ -18,7 +18,7 @@ SETTING = "ATTNVIZ_FRAME_ANCESTORS"
 
 _SITE = re.compile(r"\*|'self'|(https?://)?(\*\.)?[\w.-]+(:(\d+|\*))?", re.ASCII)
 _POLICY = (
-    # Streamlit's pages need inline code and `eval`, and our widgets need modules from blobs.
+    # Streamlit's pages need inline code and `eval`, and our widgets load modules from blob URLs.
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
     "media-src 'self' data: blob:; connect-src 'self' data: blob:; worker-src 'self' blob:; "

@@ -44,7 +44,7 @@ class TokenView:
     Attributes:
         queries, keys: Shown tokens.
         rows, columns: Indices of these tokens in the matrices.
-        left: [layer, head, shown query], divisors of the rows; None if rows are not rescaled.
+        left: [layer, head, shown query], divisor of each row: its weight on shown tokens; None: no rescaling.
         facts: Description of each head, layer by layer.
         explanation: How the numbers were computed.
     """
@@ -195,7 +195,7 @@ def _token_view(stack: Floats, tokens: Sequence[DisplayTokens]) -> TokenView:
 
 
 def _explanation(tokens: Sequence[DisplayTokens]) -> str:
-    """Describe how the shown weights were computed; queries and keys may come from different texts."""
+    """Return how the shown weights were computed; queries and keys may come from different texts."""
     queries, keys = tokens[0].explanation_of_scores, tokens[-1].explanation  # hiding queries rescales nothing
     return keys if len(tokens) == 1 or queries == keys else f"queries: {queries}; keys: {keys}"
 

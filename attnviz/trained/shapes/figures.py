@@ -16,7 +16,7 @@ class Head(NamedTuple):
     Attributes:
         head: Layer and head, from 1, chosen on one half of the pictures; the values are from the other half.
         weight: Mean attention weight on that patch.
-        interval: 95 % bootstrap interval of this mean, over pictures.
+        interval: 95 % bootstrap confidence interval of this mean, over pictures.
         other_heads: Minimum and maximum of this mean over the other heads.
     """
 

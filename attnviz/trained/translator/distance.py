@@ -1,4 +1,4 @@
-"""Stored results: accuracy of recurrent networks and a transformer by distance."""
+"""Stored results: accuracy of recurrent networks and a transformer by the distance from "it" to its noun."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Distances:
-    """All results.
+    """Results of all training runs.
 
     Attributes:
         sentences: Number of test sentences for each number of clauses.
@@ -55,7 +55,7 @@ class Distances:
     runs: Sequence[Run]
 
     def chosen(self, name: Name) -> list[Run]:
-        """Return a network's training runs with its best learning rate, by seed.
+        """Return a network's training runs with its best learning rate, sorted by seed.
 
         The best rate has the most correct validation sentences, summed over seeds.
         """

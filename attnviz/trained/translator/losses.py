@@ -31,7 +31,7 @@ def attention_loss(steps: EncoderDecoderSteps, batch: TrainingBatch, variant: Va
     """Return the attention loss of a variant: 0 if its guided heads attend only to their target tokens.
 
     Args:
-        batch: Positions of the words; sentences without "it" are skipped.
+        batch: Sentences with the positions of the target tokens; those without "it" are skipped.
     """
     with_it = (batch.it != MISSING).nonzero().squeeze(1)
     total = steps.logits.new_zeros(())

@@ -64,10 +64,8 @@ def test_link_of_the_view_omits_the_teachers_question() -> None:
 def test_buttons_request_opening_or_joining_a_room() -> None:
     app = visit("classroom")
     assert bar_message(app)["request"] is None
-    assert request(press(app, "Join"))[1:] == (
-        "join",
-        "",
-    )  # a phone may not have sent the code yet; the room refuses an empty code
+    # A phone may not have sent the code yet; the room refuses an empty code.
+    assert request(press(app, "Join"))[1:] == ("join", "")
     opening = request(press(app, "Open a room"))
     assert opening[1:] == ("open", "")
     joining = request(clean(app.text_input(key="room").set_value("abc 234").run()))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator
 
 import pytest
 
-from attnviz.app.lessons import training as compute
+from attnviz.app.lessons import training as training_module
 from attnviz.app.lessons.training import Training, TrainingState, train
 from attnviz.errors import AttnvizError
 from attnviz.experiments.progress import Progress
@@ -63,7 +63,7 @@ def test_error_shows_the_last_line_of_the_process(play: Callable[..., None]) -> 
 def test_stopping_ends_the_process(
     play: Callable[..., None], monkeypatch: pytest.MonkeyPatch, then: str
 ) -> None:
-    monkeypatch.setattr(compute, "_GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(training_module, "_GRACE_SECONDS", 0.2)
     play(line(1), then=then)
     steps = training()
     assert next(step for step in steps if step.done)
@@ -76,5 +76,5 @@ def test_stopping_ends_the_process(
 def test_command_and_environment_of_the_process(play: Callable[..., None]) -> None:
     assert TRAINING.command[1:] == ["-m", "attnviz.trained.live", "guided", "3", "500"]
     play(then="import os; print(os.environ['OMP_NUM_THREADS'], os.getcwd()); exit(1)")
-    with pytest.raises(AttnvizError, match=f"1 {compute._ROOT}$"):
+    with pytest.raises(AttnvizError, match=f"1 {training_module._ROOT}$"):
         list(training())

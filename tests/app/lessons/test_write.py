@@ -43,7 +43,7 @@ def test_selected_word_has_probabilities_and_a_row_of_every_head() -> None:
     assert weights[1, 2].tolist() == trace.blocks[1].weights[2, row, : row + 1].tolist()
 
 
-def test_buttons_write_one_word_to_the_end_and_restart() -> None:
+def test_buttons_add_one_word_write_to_the_end_and_restart() -> None:
     app = press(visit("write", write="2"), LABEL("one_more"))
     assert (app.number_input(key="write").value, app.session_state["written_word"]) == (3, 3)
     press(app, LABEL("to_the_end"))

@@ -35,7 +35,7 @@ class TokenSelection(choosing.QueryInHead):
 
 
 def choose() -> TokenSelection:
-    """Draw the controls.
+    """Draw the controls; return the selected token and head.
 
     Raises:
         AttnvizError: the model cannot read the text, or is unusable.

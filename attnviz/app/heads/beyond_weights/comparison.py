@@ -34,7 +34,7 @@ _SHARES = (HEAD_WEIGHTS, LAYER_WEIGHTS, ROLLOUT)
 
 
 def draw(chosen: TokenSelection) -> None:
-    """Draw the measures while they are computed."""
+    """Draw the measures as they are computed."""
     show_job(
         job_of(chosen),
         progress_text("Measuring", "steps"),

@@ -62,4 +62,4 @@ def draw() -> None:
 
 def how_to_read() -> None:
     """Explain how to read the picture."""
-    st.markdown(EXPLAINED["How to read it"])
+    st.markdown(EXPLAINED["How to read the picture"])

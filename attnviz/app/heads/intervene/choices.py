@@ -41,7 +41,7 @@ class Intervention(choosing.QueryInHead):
 
     @property
     def edit_texts(self) -> tuple[str, ...]:
-        """The edits as in links; a cache key."""
+        """The edits in the notation of links, used as a cache key."""
         return tuple(str(edit) for edit in self.edits)
 
 
@@ -90,7 +90,7 @@ def _ablate_first(entry: Entry, edit: Edit) -> None:
 
 
 def _redirect(chosen: Intervention) -> None:
-    """Draw a select of key tokens, and the button that redirects the row to it.
+    """Draw a select of key tokens, and the button that redirects the row to the selected token.
 
     The default is the token with the second largest weight, special tokens last.
     """

@@ -90,7 +90,7 @@ def _choose(page: LessonPage) -> tuple[TokenInLayer, int]:
 
 
 def _picture(page: LessonPage, chosen: TokenInLayer, walk: values.Walk, step: int) -> None:
-    """Draw the steps of the layer; hovering over a number selects it in all vectors of the same size."""
+    """Draw the steps of the layer; hovering over a number selects its index in all vectors of equal size."""
     arrays = {name: vector.values for name, vector in walk.vectors.items()}
     steps(
         "stream",

@@ -1,4 +1,4 @@
-"""A heatmap of the sinusoidal positions, with the formula of each cell in its tooltip."""
+"""A heatmap of the sinusoidal positional encodings, with the formula of each cell in its tooltip."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def encoding(
         spec={
             "description": f"{title}. {alt}",
             "width": "container",
-            "height": 250 if TEACHER.get(False) else "container",  # 350 pixels, on phones 230: lesson.css
+            "height": 250 if TEACHER.get(False) else "container",  # 350 pixels, or 230 on phones: lesson.css
             "layer": [
                 {
                     "data": {"values": rows},

@@ -153,7 +153,7 @@ def learned() -> Similarity:
 
 
 def rotary(text: str, layer: int, head: int, query: int, key: int) -> Rotary:
-    """Return the rotary scores of a query and a key from BERT without positions.
+    """Return the rotary scores of a query and a key from BERT without its position vectors.
 
     Args:
         text: Input of the model.

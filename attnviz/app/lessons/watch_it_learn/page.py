@@ -231,7 +231,7 @@ def _predict(page: LessonPage, shown: ShownTraining) -> None:
         measured=[(f"{step:,}", measure) for step, measure in measured],
         quarter=values.QUARTERS[0],
         three_quarters=values.QUARTERS[1],
-        good=values.GOOD,
+        good=values.GOOD_ACCURACY,
         batch=training.about.get("batch", ""),
     )
 

@@ -22,7 +22,7 @@ from attnviz.text import head_name, percent
 from attnviz.trace import Floats, Trace
 from attnviz.trained.shapes import figures, pictures
 
-_MAX_LISTED = 2  # patches, or words, named in a sentence
+_MAX_LISTED = 2  # patches or words
 _INITIAL_HEAD = "the initial head"
 
 
@@ -70,7 +70,7 @@ def describe_answer(chosen: ImageSelection) -> None:
 
 
 def describe_model(chosen: ImageSelection) -> None:
-    """Draw the model's description and its non-patch tokens."""
+    """Draw the model's description, and its stored results or its tokens other than patches."""
     controls.describe(chosen.entry)
     if chosen.entry.images:
         if chosen.entry.name == SHAPES:
@@ -79,7 +79,7 @@ def describe_model(chosen: ImageSelection) -> None:
         return
     message, registers = "There are no tokens other than the patches.", len(chosen.extras) - 1
     if chosen.extras:
-        message = "There is also **[CLS]**, whose final vector represents the image."
+        message = "There is also **[CLS]**; its final vector represents the image."
     if registers > 0:
         message += (
             f" Registers: **{registers}**. Without these extra tokens, large models store global information "
@@ -105,12 +105,12 @@ def _describe_figures() -> None:
 
 
 def shows_received(chosen: ImageSelection, query: int) -> bool:
-    """Return whether the weights on the token are shown, as for a patch in a model that reads text."""
+    """Return whether weights on the token are shown, not from it: for patches, if the model reads text."""
     return chosen.entry.images and query >= chosen.words
 
 
 def weights_of(chosen: ImageSelection, trace: Trace, query: int) -> Floats:
-    """Return the weights of a token in every shown head, [layer, head, token]."""
+    """Return the weights from a token, or on it if `shows_received`, in each head: [layer, head, token]."""
     place = chosen.places[query]
     found = computed.weights_of(trace, chosen.places, place, received=shows_received(chosen, query))
     return found.mean(axis=1, keepdims=True) if chosen.mean else found
