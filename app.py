@@ -1,4 +1,4 @@
-"""The app: Streamlit runs this file in every rerun, and its server imports it once."""
+"""The app: the server imports this file once, and Streamlit runs it for every rerun."""
 
 import streamlit as st
 

@@ -6,7 +6,7 @@ const forbidden = ["innerHTML", "outerHTML", "insertAdjacentHTML"].map((property
   message: "Tokens are user input, so set text with textContent.",
 }));
 
-const clearRect = { property: "clearRect", message: "Chromium would print this canvas blank. Use reset()." };
+const clearRect = { property: "clearRect", message: "Chromium prints a cleared canvas blank. Use reset()." };
 
 export default [
   { ignores: ["attnviz/widgets/bundle/", ".venv/", "build/"] },

@@ -1,4 +1,4 @@
-"""Atomic replacement of files."""
+"""Replace files atomically."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def atomic_file(file: Path) -> Iterator[BinaryIO]:
     Raises:
         OSError: the file cannot be written; its `filename` is `file`.
     """
-    target = file.resolve()  # a symbolic link is kept, and its target replaced
+    target = file.resolve()  # a symbolic link is kept, and its target is replaced
     try:
         if target.exists() and not target.is_file():
             with target.open("wb") as opened:

@@ -3,10 +3,10 @@
 from attnviz.errors import TextTooLong, UnreadableText
 
 MAX_CHARACTERS = 20_000
-"""The maximum length of a text: a tokenizer takes 30 s and 2 GB for 20 million characters."""
+"""The maximum length of a text; a tokenizer needs 30 s and 2 GB for 20 million characters."""
 
 MAX_LONG_CHARACTERS = 200_000
-"""The maximum length of a text of users who may open other models."""
+"""The maximum length of a text for users who may open other models."""
 
 
 def check(text: str, maximum: int = MAX_CHARACTERS) -> None:

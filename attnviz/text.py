@@ -18,7 +18,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def percent(share: float, digits: int = 0) -> str:
     """Format a fraction as a percentage: 0.664 → "66 %" or, with one digit, "66.4 %".
 
-    Fractions above 0 are never shown as 0, but as "< 1 %" or "< 0.1 %"; fractions below 1 never as 100.
+    Only 0 and 1 are shown as 0 % and 100 %; fractions that round to them, as "< 1 %" and "> 99 %".
     """
     rounded, minimum = f"{100 * share:.{digits}f}", 10**-digits
     if share > 0 and float(rounded) == 0:
@@ -65,7 +65,7 @@ def scientific(number: float) -> str:
 
 
 def isolated(text: str) -> str:
-    """Return a text, with right-to-left letters isolated from the text around them."""
+    """Return a text, isolated from the text around it if it has right-to-left letters."""
     if any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in text):
         return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}"
     return text

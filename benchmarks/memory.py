@@ -32,7 +32,7 @@ TIMEOUT_SECONDS = 60
 
 
 def rerun(visit: ClientConnection, numbers: dict[str, int]) -> dict[str, str]:
-    """Set number inputs, wait until the script has run, and return the id of each number input by its label.
+    """Set number inputs, wait until the script has run, and return the ids of all number inputs by label.
 
     Args:
         visit: the open websocket.
@@ -75,7 +75,7 @@ def main(reruns: int, reruns_per_visitor: int) -> bool:
     warm = next(done for done in megabytes if done >= WARM_UP * reruns)
     growth = max(each for done, each in megabytes.items() if done >= warm) / megabytes[warm]
     print(
-        f"At most {growth:.2f} times the {megabytes[warm]:.0f} MB after {warm:,} reruns; target {MAX_GROWTH}"
+        f"Maximum: {growth:.2f} × the {megabytes[warm]:.0f} MB after {warm:,} reruns; target: {MAX_GROWTH} ×"
     )
     return growth <= MAX_GROWTH
 

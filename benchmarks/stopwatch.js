@@ -22,7 +22,7 @@ window.stopwatch = (() => {
   const widget = (key) =>
     document.querySelector(`.st-key-${key} [data-testid="stBidiComponentIsolated"]`)?.shadowRoot?.querySelector(".root");
 
-  /** Resolves with the time at which the next frame is drawn; the message is delivered after its rendering. */
+  /** Resolves with the time at which the next frame is drawn: the message arrives after the frame is rendered. */
   const frame = () =>
     new Promise((done) => {
       requestAnimationFrame(() => {

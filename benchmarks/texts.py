@@ -10,7 +10,7 @@ from tests.browser.server import ROOT
 
 
 def text_of(tokens: int, skip: int = 0) -> str:
-    """Return a text of `tokens` tokens, including [CLS] and [SEP], from the licence without `skip` words."""
+    """Return a text of `tokens` tokens, including [CLS] and [SEP], from the licence after `skip` words."""
     words = cycle(re.findall("[a-z]+", (ROOT / "LICENSE").read_text("utf-8").lower()))
     text, remaining = [], tokens - 2
     for word in islice(words, skip, None):

@@ -1,4 +1,4 @@
-"""Serve `attnviz app` with an additional page that has only a switch: the baseline for clicks."""
+"""Serve `attnviz app` with another page that has only a switch: the baseline for the time of a click."""
 
 import sys
 from collections.abc import Sequence

@@ -75,7 +75,7 @@ with page("explore", "Explore", lambda: asides.append(sentences.asides()), drop_
         chosen, switch = sentences.choose(asides[0])
         with asides[0].more:
             sentences.more(chosen)
-        with asides[0].asking:
+        with asides[0].question:
             own = question.form()
         kind = attention.choose(chosen.model)
         read = reading.read(chosen, kind, switch)

@@ -24,7 +24,7 @@ with page("learn", "Learn", lambda: None):
         "translator",
         "A complete transformer",
         "A small translator from English into French, written from scratch and trained for these pages: see "
-        "how it decides whether *it* becomes *il* or *elle*, and test this with edits.",
+        "how it chooses *il* or *elle* for *it*, and test this by editing its attention.",
     )
     part(
         "storyteller",
@@ -32,4 +32,6 @@ with page("learn", "Learn", lambda: None):
         "A small language model, trained for these pages on rule-generated stories: watch it write, and see "
         "what it attends to for each word.",
     )
-    st.page_link("pages/classroom.py", label="For teachers: lesson plans, a room", icon=":material/groups:")
+    st.page_link(
+        "pages/classroom.py", label="For teachers: lesson plans and live rooms", icon=":material/groups:"
+    )

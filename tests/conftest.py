@@ -29,7 +29,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "home")
 
 @pytest.fixture(autouse=True)
 def _check_shapes_only_where_tested(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check shapes only in these folders of tests: checking takes as long as running the model."""
+    """Check shapes only in `SHAPES_CHECKED_IN`, because checking takes as long as running the model."""
     if request.path.relative_to(Path(__file__).parent).parts[0] not in SHAPES_CHECKED_IN:
         monkeypatch.setattr(config, "jaxtyping_disable", True)
 
@@ -61,7 +61,7 @@ def _clear_opened_models() -> None:
 
 @pytest.fixture(scope="session")
 def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return the folder of a tiny model of a family, built on first use."""
+    """A function that returns the folder of a tiny model of a family, built on first use."""
     from tests.capture.tiny import tiny
 
     root = tmp_path_factory.mktemp("families")
@@ -70,7 +70,7 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 
 @pytest.fixture
 def copy_of(folder_of: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
-    """Return the folder of a copy of a tiny model, which the test may change."""
+    """A function that returns the folder of a copy of a tiny model, which the test may change."""
     return lambda family: copytree(folder_of(family), tmp_path / family)
 
 

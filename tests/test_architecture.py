@@ -90,7 +90,7 @@ def part_named(names: list[str]) -> str:
 
 @cache
 def imported(source: str, path: Path) -> tuple[list[str], ...]:
-    """Return every name that a file imports, split at the dots; relative imports are made absolute."""
+    """Return every name that a file imports, split at the dots; relative imports become absolute."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

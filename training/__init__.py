@@ -1,6 +1,6 @@
 """Train and evaluate the small models; not in the wheel.
 
-The training loop, the grammars and the networks are in `attnviz.trained`, because a page trains a model.
+The training loop, the grammars and the networks are in `attnviz.trained`, because a lesson trains a model.
 Run these commands in the root of the repository to regenerate everything, in about two hours on one core:
 
 - `python -m training.translators`: weights of the translators, and results for three seeds each;

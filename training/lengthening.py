@@ -1,4 +1,4 @@
-"""Lengthen sentences by clauses about people between "it" and its referent.
+"""Lengthen sentences with clauses about people between "it" and its referent.
 
 "The dog did not cross the road as it was too tired." becomes "The dog did not cross the road and the king was
 calm as it was too tired." People are "he" or "she", so that "it" still refers to the dog.
@@ -28,7 +28,7 @@ Clause = tuple[Noun, Predicate]
 
 
 def clauses(generator: random.Random, count: int) -> list[Clause]:
-    """Return random clauses about different people, at most `MAX_CLAUSES`."""
+    """Return `count` (at most `MAX_CLAUSES`) random clauses about different people."""
     predicates = sentence_parts.predicates("person")
     return [(person, generator.choice(predicates)) for person in generator.sample(PEOPLE, count)]
 
@@ -43,7 +43,7 @@ def can_be_lengthened(pair: Pair) -> bool:
 
 def lengthened(pair: Pair, inserted: Sequence[Clause]) -> Pair:
     """Insert clauses before the clause of "it", in both languages; the pair must pass `can_be_lengthened`."""
-    assert pair.pronoun is not None  # noqa: S101 - by `can_be_lengthened`
+    assert pair.pronoun is not None  # noqa: S101 - checked by `can_be_lengthened`
     it, source, target = pair.pronoun, pair.source, pair.target
     tense: Tense = "past" if source[it.source + 1] in {"was", "wanted", "did"} else "present"
     english = [word for clause in inserted for word in _english(*clause, tense)]

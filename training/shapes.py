@@ -98,7 +98,7 @@ def build_network(vl_processor: Any) -> Any:
 
 
 class Batches:
-    """Converts questions to tensors. Each shape is drawn and resized to a patch only once."""
+    """Tensors of questions and images; each shape is drawn and resized to a patch only once."""
 
     def __init__(self, vl_processor: Any) -> None:
         self._token = vl_processor.tokenizer.convert_tokens_to_ids
@@ -141,7 +141,7 @@ def train(steps: int = STEPS, seed: int = SEED) -> tuple[Any, Any]:
     random, vl_processor = Random(seed), build_processor()  # noqa: S311 - not for security
     model, batches = build_network(vl_processor), Batches(vl_processor)
     for name, parameter in model.named_parameters():
-        if "vision_tower" in name and "self_attn.out_proj" in name:  # patches stay independent
+        if "vision_tower" in name and "self_attn.out_proj" in name:  # the patches exchange no information
             parameter.requires_grad_(False).zero_()
     optimizer = torch.optim.AdamW(
         [each for each in model.parameters() if each.requires_grad], lr=3e-3, weight_decay=0.01

@@ -15,7 +15,7 @@ class SoftmaxRow(NamedTuple):
     """The softmax of one query's scores, step by step: each weight is its exponential divided by the total.
 
     Attributes:
-        largest: Maximum of the unmasked scores and the sink.
+        largest: Maximum of the unmasked scores and the sink's score.
         exponentials: [key], exp(score − largest), 0 where masked.
         total: Sum of the exponentials, including the sink's.
         sink: exp(sink − largest) for the head's learned sink score; None without a sink.
@@ -31,7 +31,7 @@ def softmax_row(scores: Floats, mask: Mask, sink: np.float32 | None = None) -> S
     """Compute the softmax over the unmasked keys and the head's sink, if any.
 
     Args:
-        scores: [key], scaled scores before masking.
+        scores: [key], before masking.
         mask: [key], True where not masked; not all False.
         sink: Learned sink score; None without a sink.
     """
@@ -55,16 +55,16 @@ class WeightArithmetic:
         products: [d_head], elementwise product of query and key.
         dot_product: Sum of the products.
         scale, bias: scaled = dot_product · scale + bias; bias is None if the model has none.
-        cap: score = cap · tanh(scaled / cap); None if scores are not capped, and score = scaled.
+        cap: score = cap · tanh(scaled / cap); None if scores are not capped; then score = scaled.
         scaled, score: Score before and after the cap.
         mask_row: [key], True where not masked.
         score_row: [key], scores of the row, before masking.
         sink: Learned sink score of the head; None without a sink.
         softmax: Softmax of the row, including the sink.
-        weight: exponential / total, the model's weight between the two tokens.
+        weight: The model's weight of the query on the key: exponential / total.
         piece_weights: [query piece, key piece], the model's weights between all pieces of the two words;
             one cell if neither is merged.
-        merged_weight: Sum over key pieces, averaged over query pieces.
+        merged_weight: Sum of `piece_weights` over key pieces, averaged over query pieces.
         shown_share: Fraction of the row's weight on shown tokens; 1 if no token is hidden.
         shown_weight: merged_weight / shown_share, the displayed number.
     """

@@ -1,6 +1,6 @@
 """Displayed tokens and their labels, optionally with special tokens hidden and word pieces merged.
 
-`keys=None` means self-attention: the keys are the queries.
+`keys=None` means self-attention: the key tokens are the query tokens.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class DisplayToken:
         title: One line of plain text: the position, the typed text and its character range, and the
             tokenizer's spelling if it differs from the label.
         special: True if the tokenizer added it.
-        number: Position of its first token, from 1.
+        number: Position of the first token, from 1.
         positions: Positions of the group's tokens, from 0.
         characters: Start and end in the text; (0, 0) for special tokens, and for tokens of two texts.
     """
@@ -129,7 +129,7 @@ class DisplayTokens:
 
     @property
     def hidden(self) -> str:
-        """Names of the hidden tokens, and the sink if there is one: "[CLS] and [SEP]"; "" if none."""
+        """The hidden tokens in words, and the sink if there is one: "[CLS] and [SEP]"; "" if none are."""
         shown = set(self.visible)
         omitted = [group for index, group in enumerate(self.all_groups) if index not in shown]
         names = list(dict.fromkeys(group.label for group in omitted))
@@ -144,9 +144,9 @@ class DisplayTokens:
 
     @property
     def explanation(self) -> str:
-        """How the displayed weights were computed from the model's, in words."""
+        """How the displayed weights were computed from the model's weights, in words."""
         rescaling = (
-            "a part of each row is on the head’s sink (not a token), if it has one" if self.sink else ""
+            "part of each row’s weight is on the head’s sink (not a token), if any" if self.sink else ""
         )
         if self.has_hidden:
             rescaling = "each row rescaled to sum to 100 %" + (", without the sink" if self.sink else "")
@@ -314,7 +314,7 @@ def queries_and_keys(
     In an encoder–decoder, the decoder's tokens are the tokens of the target text.
 
     Args:
-        between: Sentences of queries and of keys in a pair, 0 or 1; None for both sentences.
+        between: In a pair, the sentence of the queries and of the keys, 0 or 1; None for both sentences.
         hide_special, merge_words: as for `DisplayTokens`, with the same errors.
     """
     block = trace.of_kind(kind)[0]
@@ -436,7 +436,7 @@ def shown_scores(scores: Floats, queries: DisplayTokens, keys: DisplayTokens | N
 
 
 def shown_mask(mask: Mask, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Mask:
-    """Return the displayed mask, [shown query, shown key]; a word is unmasked if one of its pieces is."""
+    """Return the displayed mask, [shown query, shown key]; a word is unmasked if any of its pieces is."""
     keys = queries if keys is None else keys
     return select_cells(merged_mask(mask, queries, keys), queries.visible, keys.visible)
 
@@ -491,7 +491,7 @@ def _starts(shown: DisplayTokens) -> NDArray[np.intp]:
 
 
 def _summed(weights: Floats, shown: DisplayTokens, axis: Literal[-1, -2]) -> Floats:
-    """Sum the pieces of each group: take the first pieces, then add the second pieces, and so on.
+    """Sum the weights of each group's pieces: take the first pieces, then add the second, and so on.
 
     Most words have one piece, so this is several times as fast as `np.add.reduceat`.
     """
@@ -510,4 +510,4 @@ def _summed(weights: Floats, shown: DisplayTokens, axis: Literal[-1, -2]) -> Flo
 def _check(shape: tuple[int, ...], queries: DisplayTokens, keys: DisplayTokens) -> None:
     expected = (len(queries.tokens), len(keys.tokens))
     if shape[-2:] != expected:
-        raise AttnvizError(f"The array has {shape[-2:]} queries and keys, but the texts have {expected}.")
+        raise AttnvizError(f"The array has shape {shape[-2:]}; the texts have {expected} queries and keys.")

@@ -1,4 +1,4 @@
-"""The stages of one head's attention, from the dot product to the weights; and the window of a mask."""
+"""The stages of a head's attention, from the dot product to the weights, and the window of a mask."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ def stages(block: Block) -> tuple[Stage, ...]:
     if block.bias is not None:
         between.insert(0, Stage("bias", "a bias that depends on the positions of the two tokens", "score"))
     if block.cap is not None:
-        how = f"{block.cap:g} · tanh(scaled score ÷ {block.cap:g}): no score is beyond ±{block.cap:g}"
+        how = f"{block.cap:g} · tanh(scaled score ÷ {block.cap:g}), so that scores stay within ±{block.cap:g}"
         between.append(Stage("capped", how, "score"))
         masked = Stage("masked", "the capped scores, with −∞ where masked", "score")
     between.append(masked)
     if block.sinks is not None:
-        how = "the masked scores minus the head’s sink score, which belongs to no token and becomes 0"
+        how = "the masked scores minus the head’s sink score (the sink is not a token)"
         between.append(Stage("above the sink", how, "score"))
     return dot_product, *between, weights
 
 
 def at_stage(block: Block, name: str) -> Floats:
-    """Return the numbers of one stage, float32 [head, query, key].
+    """Return the values of one stage, float32 [head, query, key].
 
-    "dot product" is QKᵀ, and `dot product · scale + bias` is `block.scaled`; "bias" is 0 if a block has none;
-    "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1). If x is
-    "above the sink", the weight is eˣ / (1 + Σ eˣ).
+    "dot product" is QKᵀ, and `dot product · scale + bias` is `block.scaled`; "bias" is 0 if there is none;
+    "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1). For a
+    value x of "above the sink", the weight is eˣ / (1 + Σ eˣ).
 
     Raises:
         AttnvizError: there is no such stage.

@@ -15,7 +15,7 @@ from attnviz.trace import Floats
 Cell = str | int | float | None
 Cells = Sequence[Cell]
 
-# Programs that separate columns with ";", as in much of Europe, may split a cell that contains ";".
+# Programs that expect ";" between columns, as in much of Europe, may split a cell that contains ";".
 _FORMULA = re.compile(r"""(^|[;\t])([\s"]*)(?=[=+\-@＝＋－＠])""")
 
 
@@ -72,8 +72,8 @@ def head_table(
         queries, keys: Rows and columns.
         text, model: The input text and the name of the model.
         layer, head: from 0; the file counts from 1.
-        stage: Stage of the numbers: "weights", "scaled", …
-        explanation: Description of the hidden, merged and rescaled tokens (`DisplayTokens.explanation`).
+        stage: Stage of the values: "weights", "scaled", …
+        explanation: What is hidden, merged or rescaled (`DisplayTokens.explanation`).
         compared_with: The first sentence, if the values are changes from it to `text`.
         second: The second sentence of a pair with `text`.
         target: The target text of an encoder–decoder.
@@ -81,7 +81,7 @@ def head_table(
         generated: The part of the text that the model generated.
         sampling: Sampling settings of the generated text: temperature, top k, top p, seed.
         shown_share: [query], fraction of each row's weight on shown tokens, if rows are rescaled. The last
-            column then has the hidden fraction; for a change, the larger fraction of the two sentences.
+            column then has the hidden fraction; for a change, the larger one of the two sentences.
         hidden: Names of the hidden tokens.
     """
     texts = (

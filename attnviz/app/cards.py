@@ -22,7 +22,7 @@ STYLE = """
 .small-picture { height: 2.75rem; background-repeat: no-repeat; text-align: right; font-size: var(--small); }
 </style>
 """
-"""Styles of cards, added by `frame`: a card is one large link, and narrow windows have fewer per row."""
+"""Styles of cards, added by `frame`: a card is one large link; narrow windows have fewer cards per row."""
 
 _PER_ROW = 4
 

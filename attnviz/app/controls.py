@@ -169,11 +169,7 @@ def offer_requested_model() -> None:
 # Heads
 
 
-def head(
-    layers: int,
-    heads: int,
-    opening: tuple[int, int],
-) -> tuple[int, int]:
+def head(layers: int, heads: int, opening: tuple[int, int]) -> tuple[int, int]:
     """Draw the selects for layer and head; return both, from 0.
 
     Args:

@@ -1,4 +1,4 @@
-"""Paths of the app's own files."""
+"""The path of app.py, and the names of the pages."""
 
 from pathlib import Path
 

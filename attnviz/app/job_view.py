@@ -32,7 +32,7 @@ def show_job(
 ) -> Progress[Found] | None:
     """Draw the progress of a job, the buttons that stop and start it, and its results so far.
 
-    While the job runs, this part of the page is redrawn every second; then, the whole page is redrawn.
+    While the job runs, this part of the page is redrawn every second; at the end, the whole page is redrawn.
 
     Args:
         job: The job.
@@ -74,7 +74,7 @@ def show_job(
 
 
 def progress_text(action: str, unit: str) -> StatusText:
-    """Return the status text of a job that counts units: "Reading: 20 of 100 sentences"."""
+    """Return a function for the status text of a job: "Reading: 20 of 100 sentences"."""
 
     def status(job: Job[Any]) -> str:
         done = f"{job.latest.done:,} of {job.latest.total:,} {unit}" if job.latest else ""

@@ -27,7 +27,7 @@ class Reference(NamedTuple):
 
     Attributes:
         title, venue: As published.
-        found_at: "arXiv:" or "doi:" and the number; else a URL; "" for none.
+        found_at: "arXiv:" or "doi:" with the identifier, or a URL; "" for none.
     """
 
     title: str
@@ -55,7 +55,7 @@ def cited(found: re.Match[str]) -> str:
 
 
 def cited_markdown(text: str) -> None:
-    """Draw trusted Markdown; citations are links to the References page, and "%" stays with its number."""
+    """Draw trusted Markdown; citations become links to the References page, and "%" never begins a line."""
     st.markdown(CITATION.sub(_link, text).replace(" %", "\N{NO-BREAK SPACE}%"))
 
 

@@ -16,8 +16,8 @@ from attnviz.models import catalogue
 from attnviz.text import head_name, isolated
 from attnviz.trace import Trace
 
-_MAX_NAME_LENGTH = 60  # maximum characters of a model's name in a file name
-_MAX_TEXT = 32  # maximum characters of a sentence in a file name
+_MAX_NAME_LENGTH = 60  # maximum number of characters of a model's name in a file name
+_MAX_TEXT = 32  # maximum number of characters of a sentence in a file name
 _TYPES = {"csv": "text/csv", "npz": "application/zip", "html": "text/html"}
 
 
@@ -46,7 +46,7 @@ def file_name_of(model: str) -> str:
 
 
 def with_sentence(name: str) -> str:
-    """Return a file name with the beginning of the page's sentence."""
+    """Return a file name that ends with the first words of the page's sentence."""
     text, *_ = _subject()
     return "-".join(filter(None, (name, _beginning(text))))
 
@@ -57,8 +57,7 @@ def picture_file(picture: str, title: str = "", about: str = "", omitted: str = 
     Args:
         picture: Name of the picture.
         title: Heading of the picture; "" for the heading of the page.
-        about: Description, in parts separated by " · "; "" for the page's sentence, model and
-            head.
+        about: Description, in parts separated by " · "; "" for the page's sentence, model and head.
         omitted: Note on hidden parts.
     """
     text, model, head = _subject()

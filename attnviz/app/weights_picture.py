@@ -1,4 +1,4 @@
-"""An interactive picture of any weights, as lines or as a matrix, as on the Explore page."""
+"""An interactive picture of any weights, like the one on the Explore page: lines or a matrix."""
 
 from __future__ import annotations
 

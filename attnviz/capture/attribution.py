@@ -16,7 +16,7 @@ from attnviz.trace import Floats
 
 # Rows of the Jacobian per pass. More rows exceed the CPU's cache and are slower.
 _ROWS_AT_ONCE = 32
-_MAX_GRADIENT_TOKENS = 2048  # rows × tokens per pass: a long text has fewer rows per pass
+_MAX_GRADIENT_TOKENS = 2048  # maximum rows × tokens per pass, so a long text has fewer rows per pass
 _MAX_OCCLUSION_TOKENS = 1024  # maximum number of tokens in a batch of sentences
 
 
@@ -29,7 +29,7 @@ class Gradients(NamedTuple):
     Attributes:
         input_gradient: ‖∂s/∂xⱼ‖, norm of the gradient at the token's embedding; for an output, the Frobenius
             norm of the Jacobian (Brunner et al. 2020, hidden token attribution).
-        input_x_gradient: ‖∂s/∂xⱼ · xⱼ‖, change of s if it were linear and the embedding were set to 0.
+        input_x_gradient: ‖∂s/∂xⱼ · xⱼ‖, change of s if s were linear and the embedding were set to 0.
         attention_x_gradient: Σ |αᵢⱼ · ∂s/∂αᵢⱼ| over all layers, heads and queries i
             (compare Barkan et al. 2021).
     """
@@ -137,7 +137,7 @@ def occlusion(
         method: One of `stack.occlusion_methods`.
 
     Yields:
-        The results for the first tokens, each time for more of them, and finally for all.
+        The results for the first tokens; each item has more tokens, and the last has all.
     """
     tokens = len(stack.tokens)
     cosine_change, log_probs = np.full((2, tokens), np.nan, dtype=np.float32)

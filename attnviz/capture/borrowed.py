@@ -52,19 +52,19 @@ _MAX_COPIED = 2**20
 def borrowed(model: object, wrapper: object = None) -> HuggingFaceModel | VisionModel | VisionLanguageModel:
     """Return a model with the weights of the caller's object, prepared for recording, in `eval` mode.
 
-    It has a second tree of modules, which shares the weights' memory. Nothing is set or hooked on the
-    caller's object, so several threads may share it, and training can continue afterwards.
+    It has a second tree of modules, which shares the weights' memory. The caller's object is not
+    changed, so several threads may share it, and training can continue afterwards.
 
     Args:
         model: a transformers model, or an object that contains one: a pipeline, a compiled model, a model
             with peft adapters, a DataParallel, a SentenceTransformer. The model's own hooks also run.
         wrapper: the tokenizer of a text model, the image processor of a vision model (for CLIP and SigLIP, it
-            selects the vision encoder), or the processor of a vision-language model. None: use that of the
-            pipeline or SentenceTransformer, or else token ids as the input.
+            selects the vision encoder), or the processor of a vision-language model. None: use the one in
+            the pipeline or SentenceTransformer; if it has none, pass token ids instead of texts.
 
     Raises:
         TypeError: the model, tokenizer or processor is not a transformers object.
-        ModelNotSupported: its attention cannot be recorded exactly, or its weights are on several devices.
+        ModelNotSupported: the model's attention cannot be recorded exactly, or it is on several devices.
     """
     original, path = _find_model(model)
     notes = [f"The traced model is part of {type(model).__name__}: {path}."] if original is not model else []
@@ -94,7 +94,7 @@ def _borrowed(
         return _with_images(original, name, wrapper)
     wrapper = getattr(wrapper, "image_processor", wrapper)  # a processor may also contain a tokenizer
     if _is_paired_classifier(original):
-        # The model with its head also passes the encoder's input to the decoder.
+        # The base model; `decoder_reads_text` passes the text to the decoder, as the complete model does.
         original = cast("PreTrainedModel", original.base_model)
     if original.config.model_type in families.TWO_TOWERS:
         tower = "vision_model" if isinstance(wrapper, BaseImageProcessor) else "text_model"
@@ -102,10 +102,10 @@ def _borrowed(
     _check(original, name)
     is_vision = original.config.model_type in families.VISION
     if is_vision and isinstance(wrapper, BaseImageProcessor):
-        return _seeing(original, name, wrapper)
+        return _vision_model(original, name, wrapper)
     if is_vision or isinstance(wrapper, BaseImageProcessor):
         raise ModelNotSupported(
-            f"{quoted(name)} reads images. Pass one with the model’s image processor: attnviz.look("
+            f"{quoted(name)} reads images. Pass an image and the model’s image processor: attnviz.look("
             "picture, model, processor=AutoImageProcessor.from_pretrained(…))."
             if is_vision
             else f"{quoted(name)} reads texts, not images. Pass a text."
@@ -126,7 +126,7 @@ def _borrowed(
     )
 
 
-def _seeing(original: PreTrainedModel, name: str, processor: BaseImageProcessor) -> VisionModel:
+def _vision_model(original: PreTrainedModel, name: str, processor: BaseImageProcessor) -> VisionModel:
     """Return the result of `borrowed` for a vision model."""
     from attnviz.capture.pictures import VisionModel
 
@@ -167,7 +167,7 @@ def _entry(original: PreTrainedModel, name: str, facts: Facts) -> Entry:
 def _prepared_copy(original: PreTrainedModel, name: str, *, weights_alone: bool) -> PreTrainedModel:
     """Return a copy of the model, prepared for recording unless `weights_alone`.
 
-    Errors are as for `open_network`.
+    Raises the same errors as `open_network`.
     """
     if not weights_alone:
         families.refuse_local(original.config.model_type)
@@ -186,7 +186,7 @@ def _prepared_copy(original: PreTrainedModel, name: str, *, weights_alone: bool)
 
 
 def _actual_config(network: PreTrainedModel, name: str) -> PreTrainedConfig:
-    """Return a copy of the config, with is_encoder_decoder=False for only the encoder of an encoder–decoder.
+    """Return a copy of the config, with is_encoder_decoder=False if the network is only an encoder.
 
     Raises:
         ModelNotSupported: the model is only the decoder of an encoder–decoder.
@@ -198,7 +198,7 @@ def _actual_config(network: PreTrainedModel, name: str) -> PreTrainedConfig:
         is_decoder = "encoder_hidden_states" in parameters and not own.is_decoder  # BART's decoder alone
         if getattr(network, "is_decoder", is_decoder):
             raise ModelNotSupported(
-                f"{quoted(name)} is the decoder of an encoder–decoder and needs the encoder's output. "
+                f"{quoted(name)} is the decoder of an encoder–decoder and needs the encoder’s output. "
                 "Pass the complete model."
             )
         own.is_encoder_decoder = False
@@ -260,7 +260,7 @@ def _find_model(container: object) -> tuple[PreTrainedModel, str]:
     if getattr(adapter, "is_prompt_learning", False):
         raise ModelNotSupported(
             f"This adapter ({type(adapter).__name__}) prepends vectors that are not tokens. "
-            "attnviz cannot trace them."
+            "attnviz cannot trace models with such an adapter."
         )
     if isinstance(model, nn.Module) and not isinstance(model, PreTrainedModel):
         found = [each for each in model.named_modules() if isinstance(each[1], PreTrainedModel)]

@@ -1,4 +1,4 @@
-"""Conversion of library arguments to model inputs."""
+"""Convert library arguments to model inputs."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class AttentionLayer:
 
     @cached_property
     def projection(self) -> OutputProjection | None:
-        """W_O, split into one slice per head, sharing the model's memory; None if it was not found."""
+        """W_O, split into one slice per head, without a copy if possible; None if it was not found."""
         if self.output_layer is None:
             return None
         weight = vars(self.output_layer)["_parameters"].get("weight")
@@ -112,7 +112,7 @@ def inspect_layers(
 
     Args:
         inputs: the arguments of a forward pass over two tokens or more.
-        original: the caller's model object, if `network` is a second tree of its modules. The result is
+        original: the caller's model object, if `network` is a copy that shares its weights. The result is
             cached for this object until its structure changes; the values of its weights may change.
 
     Raises:
@@ -144,7 +144,7 @@ def inspect_layers(
         _compare_all(type(network).__name__, layers, records, expected, entry)
     if original is not None and structure is not None:
         names = {id(None): None, **{id(module): name for name, module in network.named_modules()}}
-        bare = nn.Module()  # so that the cache does not keep the second tree alive
+        bare = nn.Module()  # so that the cache does not keep the copy alive
         _inspections[original] = (
             structure,
             [
@@ -206,7 +206,7 @@ def weights_of(returned: object, kind: Kind) -> Sequence[Tensor]:
 
 
 def returned_weights(returned: object, kind: Kind, entry: Entry) -> Sequence[Tensor]:
-    """Return the layers' weights, without the tensors that some models return for layers without weights."""
+    """Return the layers' attention weights, without the tensors that some models return for other layers."""
     found, numbers = weights_of(returned, kind), entry.numbers_of(kind)
     return [found[layer] for layer in numbers] if len(found) > len(numbers) else found
 
@@ -301,8 +301,8 @@ def find_output_layer(
     """Return the linear layer with the W_O of an attention layer, and its input.
 
     This layer is recognized by its input, the concatenated head outputs (Vaswani et al. 2017, section 3.2.2),
-    without a list of module names. Return (None, None) if no layer has exactly this input, because the model
-    transforms the head outputs first.
+    not by a list of module names. Return (None, None) if no layer has exactly this input, for example because
+    the model transforms the head outputs first.
     """
     concatenated = record.concatenated().float()
     for layer, given in calls:

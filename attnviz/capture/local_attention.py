@@ -92,14 +92,14 @@ def _set_attention(base: Any, attention: str) -> None:
     """Replace the attention modules of a BigBird model, and let transformers capture their outputs."""
     if base.attention_type != attention:
         base.set_attention_type(attention)
-        base._output_capturing_hooks_installed = False  # noqa: SLF001 - otherwise, it ignores them
+        base._output_capturing_hooks_installed = False  # noqa: SLF001 - or new modules are ignored
 
 
 def _from_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:
     """Return BigBird's weights (Zaheer et al. 2020) without padding.
 
     In evaluation mode, its random blocks are all the first block. All queries except global ones therefore
-    attend to each key of the first block several times, but its weight is returned once.
+    attend to each key of the first block several times, but the weight is returned only once.
     """
     if not is_sparse(config, tokens):
         return weights
@@ -109,7 +109,7 @@ def _from_big_bird(weights: Tensor, config: Any, tokens: int) -> Tensor:
 
 
 def _global(returned: Any) -> Sequence[Tensor] | None:
-    """Return the weights of global tokens, the first tokens of a text, [batch, head, key, query]."""
+    """Return the weights from the global tokens at the start, [batch, head, key, query]; None without any."""
     names = ("encoder_global_attentions", "global_attentions")
     return next((found for name in names if (found := getattr(returned, name, None))), None)
 

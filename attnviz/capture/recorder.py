@@ -92,7 +92,7 @@ class Record(NamedTuple):
         if isinstance(bias, Tensor):
             bias = bias.expand(-1, self.query.shape[1], self.query.shape[2], -1)[:, chosen][:, :, rows]
         elif bias is not None and heads is not None:
-            bias = bias.of([*heads])
+            bias = bias.select_heads([*heads])
         return self._replace(
             query=self.query[:, chosen][:, :, rows],
             weights=self.weights[:, chosen][:, :, rows] if self.weights.numel() else self.weights,
@@ -132,7 +132,7 @@ class Recording:
     Attributes:
         records: one per module that has run.
         end: the number of modules after which the forward pass is stopped; None: never.
-        trim: trims a record, given the module's number in the pass.
+        trim: function that trims a record, given the module's index in the pass.
         vectors: record queries and keys without computing weights.
     """
 
@@ -159,7 +159,7 @@ def recording(
     Args:
         end: stop the forward pass after this many modules: later computations (for instance, the
             probabilities of all tokens) do not change the weights. None: do not stop it.
-        trim: trims a record before it is stored, given the module's number in the pass.
+        trim: function that trims a record before it is stored, given the module's index in the pass.
         vectors: let the model use PyTorch's fast attention, and record rules instead of masks and biases.
     """
     records: list[Record] = []
@@ -237,7 +237,7 @@ def attend(
     Args:
         query: [batch, head, query, d_head].
         key: [batch, head or group of heads, key, d_head].
-        mask: added to the scores: 0 where a query may attend, else the smallest number of the dtype.
+        mask: added to the scores: 0 where a query may attend, else the lowest number of the dtype.
         scale: the factor applied to q·k.
         bias: [batch, head, query, key] or None.
         cap: the scores become cap · tanh(score / cap); None: no cap.

@@ -207,7 +207,7 @@ def expected(stack: Stack, position: int) -> ExpectedToken | None:
         position: the token's position, from 0.
 
     Returns:
-        None if there is no prediction: the model has no head, or the token is not masked.
+        None if there is no prediction: the model has no head, or predicts masked tokens, but not this one.
     """
     has_next = position + 1 < len(stack.tokens) and stack.expects == "next"
     if stack.expects is None or (stack.expects == "masked" and stack.tokens[position].id != stack.mask_id):

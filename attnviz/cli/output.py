@@ -31,7 +31,7 @@ AsJson = Annotated[
     typer.Option(
         "--json",
         help="Print only the complete table, as JSON with one object per row. Layers and heads count "
-        "from 1, fractions are 0 to 1, and empty cells are null.",
+        "from 1, fractions are between 0 and 1, and empty cells are null.",
     ),
 ]
 
@@ -40,7 +40,7 @@ def check_out(out: Path | None, force: bool) -> None:
     """Check that the output file can be written, before any slow work.
 
     Raises:
-        AttnvizError: there is no such folder, or the file exists and `force` is False.
+        AttnvizError: the folder is missing, `out` is a folder, or the file exists and `force` is False.
     """
     if out is None:
         return
@@ -76,7 +76,7 @@ def print_output(
     Args:
         text_lines: The table and further lines, as text.
         header, rows: The table; an empty cell becomes null.
-        out: File for the table; it is written before anything is printed, because a pipe may be closed.
+        out: File for the table, written before anything is printed, because standard output may be closed.
         notes: Lines of `text_lines` that are not part of the table, such as skipped sentences; with JSON,
             they are printed to standard error.
 
@@ -111,7 +111,7 @@ def skipped_lines(skipped: Sequence[SkippedSentence], total: int) -> Iterator[st
 
 def written(out: Path) -> str:
     """Return a line with the name and size of the output file."""
-    return f"Written: {out} ({text.in_bytes(out.stat().st_size, 1)})\n"
+    return f"Saved: {out} ({text.in_bytes(out.stat().st_size, 1)})\n"
 
 
 def aligned(rows: Sequence[Sequence[str]], align: Callable[[str, int], str] = str.rjust) -> str:

@@ -44,8 +44,8 @@ def run(
         typer.Option(
             metavar="EDIT",
             help="Edit the attention during the forward pass; may be repeated. “encoder 4-2” ablates head 2 "
-            "of layer 4; “encoder 4-2 9 >7” makes token 9 attend only to token 7 in that head. Special "
-            "tokens such as [CLS] are counted.",
+            "of layer 4; “encoder 4-2 9 >7” makes token 9 attend only to token 7 in that head. Token "
+            "numbers start at 1 and include special tokens such as [CLS].",
         ),
     ] = None,
     layer: Annotated[
@@ -61,10 +61,10 @@ def run(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Output file (.npz).")] = None,
     force: Force = False,
 ) -> None:
-    """Run a model on a text, print the strongest links, and save its attention with --out.
+    """Run a model on a text, print the strongest links and, with --out, save the attention.
 
-    The file has the queries, keys, values and weights of all heads. Load it with attnviz.Trace.load, which
-    can also compute scores, or with numpy.load.
+    The file has the queries, keys, values and weights of all heads, or of those kept by --layer and
+    --head. Load it with attnviz.Trace.load, for a trace that also has the scores, or with numpy.load.
     """
     check_out(out, force)
     model = with_settings(model, dtype, device)

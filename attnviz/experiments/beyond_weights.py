@@ -171,7 +171,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     read = replace(read, blocks=blocks)
     weights = read.stack()
     tokens = weights.shape[-1]
-    slow_steps = len(OCCLUSION_METHODS) + 1  # their time grows with the number of tokens; two more are fast
+    slow_steps = len(OCCLUSION_METHODS) + 1  # each counts once per token; the first two steps are fast
     total = 2 + slow_steps * tokens
     found = MeasuredToken(place, np.logical_or.reduce([block.mask[place] for block in blocks]))
     found = found.plus(
@@ -227,7 +227,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
 def _occlusions(
     stack: Stack, target: ExpectedToken | None, found: MeasuredToken
 ) -> Iterator[tuple[int, MeasuredToken]]:
-    """Run all occlusion methods; yield the number of finished tokens, and the results so far."""
+    """Run all occlusion methods; yield how many tokens were removed, and the results, added at the end."""
     from attnviz.capture.attribution import occlusion
 
     changes: dict[OcclusionMethod, Floats] = {}

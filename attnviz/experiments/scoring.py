@@ -157,7 +157,7 @@ class Scores:
     reasons: tuple[SkippedSentence, ...] = ()
 
     def __add__(self, other: Scores) -> Scores:
-        """Return the sums over the examples of both."""
+        """Return the sums over the examples of both operands."""
         zeros = np.zeros(self.sums["score"].shape)
         return Scores(
             self.unit,
@@ -315,13 +315,13 @@ class Step(NamedTuple):
 
 
 Share = Callable[[Callable[[Any], Any], Iterator[Any]], Iterable[Any]]
-"""Applies a function to each item, as `map` does, in any order."""
+"""Applies a function to each item, like `map`; the results may come in any order."""
 
 
 def measure(
     tests: Sequence[HeadTest[Any]], corpus: Corpus, model: str, share: Share = map
 ) -> Iterator[Progress[Found]]:
-    """Read all examples of a text once and score them by all these tests.
+    """Read all examples of a text once and score them with all these tests.
 
     Args:
         tests: Tests with the same source.

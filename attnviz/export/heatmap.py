@@ -50,7 +50,7 @@ def heatmap(
     unit: Unit = "percent",
     high: float | None = None,
     caption: str = "",
-    left: Floats | None = None,
+    shown_share: Floats | None = None,
     hidden: str = "",
 ) -> go.Figure:
     """Return a Plotly heatmap for `st.plotly_chart(…, theme="streamlit")`, which applies the page's colours.
@@ -68,15 +68,15 @@ def heatmap(
         high: Maximum of the colour scale, with minimum 0 or, if diverging, −`high`; None for the largest
             absolute value.
         caption: Caption of the picture, included in saved files.
-        left: [query], fraction of each row's weight on shown keys, if rows are rescaled; otherwise None.
+        shown_share: [query], fraction of each row's weight on shown keys, if rows are rescaled; else None.
         hidden: Description of the hidden columns.
     """
     factor = np.float32(1 if unit == "score" else 100)
     cells = (np.where(np.isfinite(values), values, np.nan) * factor).astype(np.float32)
-    left = np.ones(len(cells), np.float32) if left is None else left
-    notes = [hidden_note(float(share), hidden) for share in left]
+    shown_share = np.ones(len(cells), np.float32) if shown_share is None else shown_share
+    notes = [hidden_note(float(share), hidden) for share in shown_share]
     query_labels = [f"{label} *" if note else label for label, note in zip(query_labels, notes, strict=True)]
-    shown = faint(cells, left)
+    shown = faint(cells, shown_share)
     maximum = float(np.nanmax(np.abs(shown), initial=0.0)) if high is None else high * float(factor)
     diverges = kind == "diverging"
     colours = {"zmid": 0, "colorscale": DIVERGING} if diverges else {}
@@ -136,15 +136,15 @@ def heatmap_alt(
     query_labels: Sequence[str],
     key_labels: Sequence[str],
     unit: Unit = "percent",
-    left: Floats | None = None,
+    shown_share: Floats | None = None,
 ) -> str:
     """Return an alternative text: the size of the heatmap, and its cell with the strongest colour.
 
     Args:
         values: [query, key], shown values.
-        query_labels, key_labels, unit, left: As in `heatmap`.
+        query_labels, key_labels, unit, shown_share: As in `heatmap`.
     """
-    shown = values if left is None else faint(values, left)
+    shown = values if shown_share is None else faint(values, shown_share)
     size = np.where(np.isfinite(shown), np.abs(shown), -1)
     query, key = divmod(int(size.argmax()), len(key_labels))
     value = float(values[query, key])

@@ -89,7 +89,7 @@ def _entry(folder: Path, name: str, digest: str, dtype: DType) -> Entry:
     for file in sorted(files & {config.FILE, weights.FILE, weights.INDEX, *tokenizer.FILES, *SETTINGS}):
         _check_links(folder, file, name)
     if weights.ADAPTER in files:  # transformers would load another model, which the adapter names
-        raise weights.without_weights({weights.ADAPTER}, name)
+        raise weights.missing_weights_error({weights.ADAPTER}, name)
     if config.FILE not in files:
         raise ModelFilesDamaged(
             f"The folder {quoted(name)} has no {config.FILE}, so it is not a transformers model. "

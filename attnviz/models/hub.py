@@ -1,4 +1,4 @@
-"""Models on the Hugging Face hub: descriptions without their weights, and downloads."""
+"""Describe models on the Hugging Face hub without their weights, and download them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Listing:
 
     Attributes:
         commit: the commit of the repository.
-        facts: the facts in its config.
-        small, weights: (name, bytes) of all files to download.
-        parameters: the number of parameters by dtype, from the headers of its weights.
+        facts: the facts from the config of the model.
+        small, weights: names and sizes in bytes of the files to download.
+        parameters: the number of parameters by dtype, from the headers of the weight files.
         snapshot: the folder in the cache for all files; it already has some of `small`.
     """
 
@@ -137,7 +137,7 @@ def fetch_listing(repository: str, revision: str, name: str, dtype: DType = "flo
     """
     commit, sizes = hub_files.list_files(repository, revision, name)
     if weights.FILE not in sizes and weights.INDEX not in sizes:
-        raise weights.without_weights(sizes, name)
+        raise weights.missing_weights_error(sizes, name)
     if config.FILE not in sizes:
         raise ModelFilesDamaged(f"{quoted(name)} has no {config.FILE}, and is not a transformers model.")
     small = (config.FILE, "tokenizer_config.json", *config.IMAGE_PROCESSOR_FILES, weights.INDEX)
@@ -152,7 +152,7 @@ def fetch_listing(repository: str, revision: str, name: str, dtype: DType = "flo
         if file in sizes:
             hub_files.fetch(repository, file, commit, name)
     parts = weights.weight_files(sizes, snapshot, name)
-    # A stored parameter takes at most 4 bytes, so models that are far too large need no more requests.
+    # A stored parameter takes at most 4 bytes, so models that are far too large are rejected here.
     limits.check(sum(sizes[file] for file in parts) // limits.BYTES_PER_PARAMETER["float32"], dtype)
     facts = config.facts(snapshot, name)
     if not facts.is_vision_model:
@@ -189,7 +189,7 @@ def _listing(repository: str, revision: str, name: str, dtype: DType) -> Listing
 
 
 def _cached(repository: str, revision: str) -> Path | None:
-    """Return the folder in the cache with all files of a model; None if one is missing."""
+    """Return the folder in the cache with all files of a model; None if a file is missing."""
     found = hub_files.cached(repository, config.FILE, revision)
     if found is None:
         return None

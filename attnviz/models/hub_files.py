@@ -101,7 +101,7 @@ def count_parameters(repository: str, file: str, commit: str, name: str, part: s
     if len(header.tensors) > weights.MAX_TENSORS:
         raise weights.too_many_tensors(title)
     tensors = ((array, found.dtype, found.parameter_count) for array, found in header.tensors.items())
-    return weights.counted(tensors, title, part)
+    return weights.parameter_counts(tensors, title, part)
 
 
 @contextmanager
@@ -187,8 +187,8 @@ def translated_errors(name: str) -> Iterator[None]:
     ) as error:
         raise ModelNotReachable(
             f"The hub cannot be reached, or another server answers in its place, so {model} cannot be "
-            "downloaded. Check the network. Without it, attnviz can open bundled models, folders and earlier "
-            "downloads."
+            "downloaded. Check the network. Without the hub, attnviz can open bundled models, folders and "
+            "earlier downloads."
         ) from error
     except OSError as error:
         raise ModelNotReachable(

@@ -1,4 +1,4 @@
-"""Conversion of texts and images to tokens with spans, and of tokens to text."""
+"""Convert texts and images to tokens with spans, and tokens to text."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ def borrowed(wrapper: Any, token_limit: int, types: object) -> TextTokenizer:
         token_limit, types: as for `TextTokenizer`.
 
     Raises:
-        TypeError: it is not a tokenizer.
+        TypeError: `wrapper` is not a tokenizer.
     """
     if not is_tokenizer(wrapper):
         raise TypeError(
@@ -394,11 +394,11 @@ def check_files(files: Iterable[str], folder: Path, name: str) -> None:
 def patch_tokens(grid: tuple[int, int], special: Sequence[str]) -> tuple[Token, ...]:
     """Return special tokens, then patches row by row as "row,column" from 1 (Dosovitskiy et al. 2021, 3.1).
 
-    They are the same for every image and have no characters: `start` and `end` are 0.
+    These tokens are the same for every image and have no characters: `start` and `end` are 0.
 
     Args:
         grid: the numbers of rows and columns of patches.
-        special: the names of the tokens before them, such as [CLS].
+        special: the names of the tokens before the patches, such as [CLS].
     """
     patches = (
         Token(f"{row + 1},{column + 1}", len(special) + place, 0, 0, place, special=False)
@@ -433,7 +433,7 @@ def _built_by_transformers(folder: Path) -> Any:
         from transformers import AutoTokenizer
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Marian's tokenizer recommends a package
+            warnings.simplefilter("ignore")  # Marian's tokenizer recommends installing a package
             wrapper = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # transformers' tokenizers raise many kinds of errors
         raise ModelNotSupported(_NOT_BUILT) from error
@@ -442,7 +442,7 @@ def _built_by_transformers(folder: Path) -> Any:
     if names and not any((folder / file).is_file() for file in names):
         raise ModelFilesDamaged(
             "This model has no tokenizer: it has neither a tokenizer.json nor an older vocabulary file. "
-            "Save it in the model's folder: tokenizer.save_pretrained(folder)."
+            "Save a tokenizer in the model's folder: tokenizer.save_pretrained(folder)."
         )
     return wrapper
 
@@ -532,7 +532,7 @@ def _starts_word(text: str, previous: Token, following: Token) -> bool:
 
 
 def _character_type(letter: str) -> Literal["space", "punctuation", "accent", "letter"]:
-    """Return a character's role in splitting words at white space and punctuation (Devlin et al. 2019)."""
+    """Return the type of a character, which determines where words end (Devlin et al. 2019)."""
     category = unicodedata.category(letter)
     if category == "Zs" or letter in "\t\n\r":
         return "space"

@@ -13,7 +13,7 @@ from attnviz.models import config
 
 FILE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
-"""The map from weights to files, for models with several files."""
+"""The file that lists the file of each weight, for models with several weight files."""
 
 ADAPTER = "adapter_config.json"
 """The config file of an adapter: weights that only change another model."""
@@ -47,8 +47,8 @@ def count_parameters(file: Path, name: str, part: str = "") -> Counter[str]:
         part: count only tensors with this prefix.
 
     Raises:
-        ModelFilesDamaged: it cannot be read, its header is inconsistent, or a dtype is unsupported.
-        ModelNotSupported: it lists too many tensors.
+        ModelFilesDamaged: the file cannot be read, its header is inconsistent, or a dtype is unsupported.
+        ModelNotSupported: the file lists too many tensors.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -69,10 +69,10 @@ def count_parameters(file: Path, name: str, part: str = "") -> Counter[str]:
         raise ModelFilesDamaged(f"{name} cannot be read. Check that attnviz may read it.") from error
     except SafetensorError as error:
         raise ModelFilesDamaged(f"{name} is damaged ({error}). Copy or download it again.") from error
-    return counted(tensors, name, part)
+    return parameter_counts(tensors, name, part)
 
 
-def counted(tensors: Iterable[tuple[str, str, int]], name: str, part: str) -> Counter[str]:
+def parameter_counts(tensors: Iterable[tuple[str, str, int]], name: str, part: str) -> Counter[str]:
     """Return the number of parameters, by dtype.
 
     Args:
@@ -118,7 +118,7 @@ def weight_files(files: Iterable[str], folder: Path, name: str) -> tuple[str, ..
     if FILE in files:
         return (FILE,)
     if INDEX not in files:
-        raise without_weights(files, name)
+        raise missing_weights_error(files, name)
     parts = config.read_json(folder / INDEX, name).get("weight_map")
     listed = {str(part) for part in parts.values()} if isinstance(parts, dict) else set()
     if not listed or not all(_PART.fullmatch(part) for part in listed):
@@ -132,11 +132,11 @@ def weight_files(files: Iterable[str], folder: Path, name: str) -> tuple[str, ..
     return tuple(sorted(listed))
 
 
-def without_weights(files: Iterable[str], name: str) -> ModelFilesDamaged | ModelNotSupported:
+def missing_weights_error(files: Iterable[str], name: str) -> ModelFilesDamaged | ModelNotSupported:
     """Return the error for a model without safetensors.
 
     Args:
-        files: the names of its files.
+        files: the names of the model's files.
         name: the model's name, for the message.
     """
     if ADAPTER in files:

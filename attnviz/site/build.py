@@ -30,10 +30,10 @@ _ARRAYS = ("weights", "query", "key")
 
 
 def build(out: Path) -> None:
-    """Write the site; replace an earlier one, but keep its documentation.
+    """Write the site; replace an earlier site, but keep its documentation.
 
     Args:
-        out: New or empty folder, earlier site, or folder that contains only the documentation in `docs`.
+        out: New or empty folder, earlier site, or folder that contains only `docs`, the documentation.
 
     Raises:
         AttnvizError: the folder contains something else.

@@ -14,7 +14,7 @@ import { percent } from "../widgets/numbers.js";
 
 const NOTABLE = 0.3; // minimum mean weight that is described
 const WIDE = 0.8; // minimum fraction of the maximum entropy that counts as spread widely
-const MAX_QUOTED = 12; // characters of an unknown word
+const MAX_QUOTED = 12; // maximum number of characters of an unknown word in its label
 
 /**
  * Returns the data of one text, or of two texts and their difference, for report.js.
@@ -78,19 +78,19 @@ function traceOf(run, sizes, add) {
   const tokenView = (name) => {
     const rows = shownPlaces[name];
     const tokens = withNames(rows.map((at) => labels[at]));
-    const hides = name === "hidden";
+    const isHidden = name === "hidden";
     const parts = rescaled(run.weights, sizes, count, rows);
     return {
       queries: tokens,
       keys: tokens,
       rows,
       columns: rows,
-      left: hides ? add(parts.left) : null,
-      facts: facts(parts.weights, hides ? parts.left : null, sizes, tokens).map((fact) => `on average ${fact}`),
-      explanation: hides
+      left: isHidden ? add(parts.left) : null,
+      facts: facts(parts.weights, isHidden ? parts.left : null, sizes, tokens).map((fact) => `on average ${fact}`),
+      explanation: isHidden
         ? "without [CLS] and [SEP]; each row rescaled to sum to 100 %; faint, with *: more than 90 % of the row’s weight is on [CLS] and [SEP]"
         : "nothing hidden, merged or rescaled",
-      hidden: hides ? "[CLS] and [SEP]" : "",
+      hidden: isHidden ? "[CLS] and [SEP]" : "",
     };
   };
   return traceObject(run.text, count, sizes, weights, { plain: tokenView("plain"), hidden: tokenView("hidden") });
@@ -160,7 +160,7 @@ function labelOf({ text, start, end, special }, sentence) {
   return { label, title: `"${isolated(typed)}", ${where}${differs ? `, read as ${isolated(bare)}` : ""}` };
 }
 
-/** Adds names to the tokens: their labels, with the token's number if the label occurs twice. */
+/** Adds names to the tokens: their labels, with the token's number if the label occurs more than once. */
 function withNames(tokens) {
   const occurrences = (label) => tokens.filter((token) => token.label === label).length;
   return tokens.map((token) => ({
@@ -214,7 +214,7 @@ function placesOf(rows, tokens) {
   ];
 }
 
-/** Describes the largest change in each head. */
+/** Describes the largest change of each head. */
 function largestMoves(differences, size, tokens) {
   return Array.from({ length: differences.length / size ** 2 }, (_, head) => {
     const values = differences.subarray(head * size ** 2, (head + 1) * size ** 2);

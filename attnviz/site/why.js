@@ -19,7 +19,7 @@ const largestOf = (values, count) =>
 /**
  * Returns the elements that show the calculation of one weight.
  * @param {ReturnType<typeof import("./reading.js").weightSteps>} result
- * @param {{ query: number, key: number }} chosen tokens from 0
+ * @param {{ query: number, key: number }} chosen indices of the two tokens, from 0
  * @param {string} note the head, and the sentence if there are two
  */
 export function weightElements(result, { query, key }, note) {
@@ -64,7 +64,7 @@ export function weightElements(result, { query, key }, note) {
       "p",
       {},
       ...["e", exponent, ` ÷ ${share(total)} = ${share(exponentials[key])} ÷ ${share(total)} = `],
-      ...[role("weights", percent(weight)), ". Subtracting max, the largest score, changes no weight."],
+      ...[role("weights", percent(weight)), ". Subtracting max, the largest score, does not change the weights."],
     ),
   ];
   if (result.shown_share < 1) {

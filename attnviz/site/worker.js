@@ -19,7 +19,7 @@ let opened;
 /** @type {import("./reading.js").Run[]} the latest results, kept because visitors often change only one sentence */
 let latest = [];
 
-/** Returns a file of the model, cached so that it is fetched once, even before the service worker is active. */
+/** Returns a file of the model, cached so that it is fetched only once, even before the service worker is active. */
 async function fetchFile(folder, name, report = (_bytes) => {}) {
   const url = new URL(`${folder}/${name}`, self.location.href).href;
   const store = self.caches && (await caches.open(folder)); // undefined without HTTPS, except on localhost

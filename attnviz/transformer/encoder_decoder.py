@@ -41,7 +41,7 @@ class Embedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, token_ids: Int[Tensor, "*batch token"]) -> EmbeddingSteps:
-        """Return the vectors of token ids."""
+        """Embed token ids."""
         d_model = self.table.embedding_dim
         words = self.table(token_ids) * d_model**0.5
         positions = sinusoidal(token_ids.shape[-1], d_model).to(words)
@@ -59,14 +59,14 @@ class EncoderDecoderSteps(NamedTuple):
 
     @property
     def probabilities(self) -> Float[Tensor, "*batch target vocabulary"]:
-        """The probabilities of the next word after each target token."""
+        """The probabilities of the next token after each target token."""
         return self.logits.softmax(dim=-1)
 
 
 class EncoderDecoder(nn.Module):
     """The model of Vaswani et al. 2017, figure 1; the defaults are its base model (table 3).
 
-    As in §3.4, the output matrix is the target's embedding table: a word's logit is the dot product of its
+    As in §3.4, the output matrix is the target's embedding table: a token's logit is the dot product of its
     embedding and the decoder's output.
 
     Args:

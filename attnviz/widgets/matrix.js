@@ -279,7 +279,7 @@ export class Matrix {
     this.queries = queries.map(({ label }) => label);
     this.keys = keys.map(({ label }) => label);
     if (this.at && (this.at.i >= queries.length || this.at.j >= keys.length)) this.at = null;
-    this.tip.hidden = true; // its number is outdated
+    this.tip.hidden = true; // the number in the tooltip is outdated
     this.draw();
   }
 

@@ -1,4 +1,4 @@
-/* numbers: formatting of numbers. */
+/* numbers: number formats, and small calculations. */
 
 import { element } from "./dom.js";
 
@@ -38,7 +38,7 @@ export const total = (values) => [...values].reduce((sum, value) => sum + value,
  * Returns the index of the number with the largest absolute value.
  * @param {ArrayLike<number>} values
  */
-export const strongest = (values) =>
+export const strongestIndex = (values) =>
   Array.from(values).reduce((best, value, at) => (Math.abs(value) > Math.abs(values[best]) ? at : best), 0);
 
 /**

@@ -10,7 +10,7 @@ import { View, widget } from "./widget.js";
 import styles from "./patches.css";
 
 const ORIGINAL_SIZE = 112; // pixels; longer side of the small copy of the original picture
-const COLOUR = [102, 51, 199]; // the same in both themes, as is the picture behind it
+const COLOUR = [102, 51, 199]; // in both themes, because the picture behind it does not change either
 const MAX_OPACITY = 0.82; // of the tint for the largest weight
 const GRID_OPACITY = 0.15; // of the lines between patches
 
@@ -100,7 +100,7 @@ class Patches extends View {
     return this.data.words > 0 && this.queryChoice.value.query >= this.data.words;
   }
 
-  /** The weights of the query token in the open head; null until they arrive. */
+  /** The selected token's weights in the open head, received ones if `showsReceived`; null until they arrive. */
   weights() {
     const set = allData().get(this.data.pixels);
     if (!set) return null;

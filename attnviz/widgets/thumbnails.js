@@ -2,7 +2,7 @@
 
 const MAX_SIDE = 32; // pixels along a side of a thumbnail
 
-/** Returns the rank of each level by strength; all ranks differ, and masked cells (255) have the lowest. */
+/** Returns the rank of each level by strength; all ranks differ, and masked cells (255) have the lowest rank. */
 function strengths(kind) {
   return Uint16Array.from({ length: 256 }, (_, level) => {
     if (level === 255) return 0;

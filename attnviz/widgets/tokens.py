@@ -28,7 +28,7 @@ class ShownToken(TypedDict):
 
 
 def shown_tokens(groups: Sequence[DisplayToken]) -> list[ShownToken]:
-    """Return the rows or the columns of a picture, in order."""
+    """Return the tokens of a picture's rows or columns, in order."""
     return [
         {"label": g.label, "name": name, "title": g.title, "special": g.special, "number": g.number}
         for g, name in zip(groups, names_of(groups), strict=True)

@@ -23,7 +23,7 @@ class FakeJob(Job[str]):
         self.latest = latest
         vars(self).update(state)
         self.calls: list[str] = []
-        self.pages = 0  # how many times the page was drawn
+        self.pages = 0  # number of times that the page was drawn
         self.when_watched: Callable[[], None] = lambda: None
 
     def start(self) -> None:

@@ -25,7 +25,7 @@ expect.set_options(timeout=30_000)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the slowest files first, to keep all processes busy until the end.
 
-    A failed browser test is rerun up to twice, because three browsers share two cores. The summary lists it.
+    A failed browser test is rerun up to twice, as three browsers share two cores. The summary lists reruns.
     """
     items.sort(key=lambda item: item.path.name not in SLOWEST_FILES)
     for item in items:
@@ -122,9 +122,9 @@ def context(
 
 @pytest.fixture(scope="session")
 def shared_page(browser: Browser, all_faults: Faults) -> Iterator[Callable[[bool], Page]]:
-    """A function that returns a page with or without a touch screen; all tests of the process share both.
+    """A function that returns a page with or without touch; all tests of the process share both pages.
 
-    Their cached code of the app halves the time of a visit.
+    The browser caches the app's code, which halves the time of a visit.
     """
     pages: dict[bool, Page] = {}
 

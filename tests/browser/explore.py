@@ -38,7 +38,7 @@ class Explore:
         """Open the page with these URL parameters."""
         visit(self.page, f"{self.url}/?{urlencode(choices, doseq=True)}" if choices else self.url)
 
-    # Choosing
+    # Controls
 
     def choose(self, group: str, option: str) -> None:
         """Press a radio button; if it is in a menu, open the menu first."""

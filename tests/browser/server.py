@@ -73,7 +73,7 @@ def running(
     folder: Path = ROOT,
     port: int = 0,
     flags: tuple[str, str] = ("--port", "--host"),
-    below: str = "",
+    url_prefix: str = "",
 ) -> Iterator[Server]:
     """Serve the app until the block ends.
 
@@ -83,7 +83,7 @@ def running(
         folder: working directory of the command.
         port: port of the server; 0 for a free port.
         flags: the command's options for the port and the host.
-        below: URL path prefix, such as "/attn".
+        url_prefix: URL path of the app, such as "/attn".
     """
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -94,12 +94,12 @@ def running(
         process = subprocess.Popen(
             [*command, f"{flags[0]}={port}", f"{flags[1]}=127.0.0.1"],
             cwd=folder,
-            env=os.environ | {"HOME": str(home), "STREAMLIT_SERVER_BASE_URL_PATH": below},
+            env=os.environ | {"HOME": str(home), "STREAMLIT_SERVER_BASE_URL_PATH": url_prefix},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-    server = Server(f"http://127.0.0.1:{port}{below}", log, process)
+    server = Server(f"http://127.0.0.1:{port}{url_prefix}", log, process)
     try:
         _wait_until_healthy(server)
         yield server

@@ -35,7 +35,7 @@ def test_every_page_is_accessible_and_contacts_no_other_host(
     for name in PAGES:
         page.goto(f"http://{site}/{name}.html")
         assert fits(page), (name, viewport)
-        # Axe reports scrollable regions, although Chromium's keyboard focus reaches all of them.
+        # Axe reports scrollable regions, although Chromium's users can focus all of them by keyboard.
         violations = [fault for fault in axe(page) if not fault.startswith("scrollable-region-focusable")]
         assert not violations, (name, violations)
 

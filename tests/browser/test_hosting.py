@@ -38,7 +38,7 @@ def test_streamlit_run_serves_the_app(visitor: Page, tmp_path: Path) -> None:
 
 
 def test_links_and_rooms_work_below_a_path(visitor: Page, tmp_path: Path) -> None:
-    with running(tmp_path, below="/attn") as server:
+    with running(tmp_path, url_prefix="/attn") as server:
         visit(visitor, f"{server.url}?layer=2&head=9")
         expect(visitor.get_by_role("heading", name="Layer 2 · Head 9")).to_be_visible()
         visitor.get_by_role("button", name="Copy link").click()

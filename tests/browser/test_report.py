@@ -118,11 +118,11 @@ PINCH = """cells => {
 }"""
 
 
-@pytest.mark.parametrize("zoomed_out", [True, False])
-def test_long_text_can_be_zoomed(open_file: Open, monkeypatch: pytest.MonkeyPatch, zoomed_out: bool) -> None:
-    """The file has all weights of a text of 300 tokens, or the 32 largest weights of each token."""
+@pytest.mark.parametrize("complete", [True, False])
+def test_long_text_can_be_zoomed(open_file: Open, monkeypatch: pytest.MonkeyPatch, complete: bool) -> None:
+    """A `complete` file has all weights of a text of 300 tokens; others have the 32 largest per token."""
     trace = encoder(" ".join(f"w{n}" for n in range(298)), layers=1)
-    if not zoomed_out:
+    if not complete:
         monkeypatch.setattr(notebook, "MAX_WEIGHTS", 1000)
     page = open_file(notebook.show(trace, head=1, view="matrix").page)
     weights, words = trace.block().weights[1], page.locator("p.words")
@@ -148,7 +148,7 @@ def test_long_text_can_be_zoomed(open_file: Open, monkeypatch: pytest.MonkeyPatc
     order = np.argsort(-weights[0])
     for key in range(3):
         text = f"{percent_number(float(weights[0, key]))} %"
-        if not zoomed_out and key not in order[:32]:
+        if not complete and key not in order[:32]:
             text = f"at most {percent_number(float(weights[0, order[31]]))} %"
         expect(words).to_contain_text(text)
         page.keyboard.press("ArrowRight")

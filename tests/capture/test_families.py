@@ -256,7 +256,7 @@ def test_patch_token_matches_its_part_of_the_image(folder_of: FolderOf) -> None:
     assert loading.tokens(str(folder_of("vit")), "plain") == before.key_tokens
 
 
-# The check of loaded models, and refusals
+# Checks of loaded models, and refusals
 
 
 def refusal_of(folder: Path) -> str:

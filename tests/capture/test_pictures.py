@@ -137,11 +137,8 @@ def test_displayed_image_is_the_models_input(family: str, folder_of: FolderOf) -
     np.testing.assert_allclose(np.array(opened), (pixels * 0.5 + 0.5) * 255, atol=1e-3)
     last = cached_trace(folder).tokens[-1].text.split(",")
     assert (opened.height, opened.width) == tuple(5 * int(count) for count in last)
-    crops = family in (
-        "dinov2",
-        "dinov2_with_registers",
-        "clip",
-    )  # 31 × 43 pixels, the shorter side resized to 24
+    crops = family in ("dinov2", "dinov2_with_registers", "clip")
+    # The image has 31 × 43 pixels; the shorter side is resized to 24.
     assert resized_to == ((33, 24) if crops else opened.size)
 
 

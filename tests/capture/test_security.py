@@ -75,7 +75,7 @@ def test_payload_creates_its_marker(tmp_path: Path) -> None:
     pickle.loads(pickle.dumps(Payload(tmp_path / "code-was-run")))  # noqa: S301 - the payload must work
     assert (tmp_path / "code-was-run").exists()
     (tmp_path / "own.py").write_text(code(tmp_path / "imported"))
-    exec((tmp_path / "own.py").read_text())  # noqa: S102 - so must the code
+    exec((tmp_path / "own.py").read_text())  # noqa: S102 - the code must work
     assert (tmp_path / "imported").exists()
 
 
@@ -237,7 +237,7 @@ def error_messages(name: str) -> set[str]:
     return {*messages, str(caught.value)}
 
 
-def test_public_server_gives_the_same_error_for_all_other_names(public: str) -> None:
+def test_public_server_gives_the_same_error_for_all_unlisted_names(public: str) -> None:
     for name in HOSTILE:
         messages = error_messages(name)
         assert messages == {"This server offers only these models: minilm, tiny."}, ascii(name[:30])

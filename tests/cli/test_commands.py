@@ -32,7 +32,7 @@ def test_trace_prints_a_summary_and_writes_the_file(output_of: Output, tmp_path:
     assert np.array_equal(attnviz.Trace.load(out).stack("encoder"), trace.stack("encoder"))
     first, last = printed.splitlines()
     assert first.startswith("encoder: 15 tokens, 6 layers × 12 heads; strongest links: ")
-    assert last == f"Written: {out} ({out.stat().st_size / 1e6:.1f} MB)"
+    assert last == f"Saved: {out} ({out.stat().st_size / 1e6:.1f} MB)"
     weights = trace.stack("encoder")[:, :, 1:-1, 1:-1] * (1 - np.eye(13))
     layer, head, *pair = (int(place) for place in np.unravel_index(weights.argmax(), weights.shape))
     query, key = (trace.blocks[0].query_tokens[place + 1].text for place in pair)

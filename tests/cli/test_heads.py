@@ -35,7 +35,7 @@ def heads(run: Run) -> Run:
 )
 def test_every_score_of_every_head_is_in_the_table(file: str | None, group: str, output_of: Output) -> None:
     printed = output_of("heads", *([file] if file else []), "--test", group, "--out", "heads.csv", "--top", 2)
-    assert "Written: heads.csv" in printed
+    assert "Saved: heads.csv" in printed
     tests = head_tests.find(group)
     text = Path(file).read_text("utf-8") if file else tests[0].source.bundled()
     *_, last = measure(tests, Corpus.from_text(text), "minilm")

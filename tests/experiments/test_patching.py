@@ -63,9 +63,8 @@ def test_patching_all_heads_gives_the_clean_run_at_unchanged_tokens(name: str, f
         clean_states, patched, corrupt = (getattr(each, field)[0] for each in (expected, found, before))
         np.testing.assert_allclose(patched[same], clean_states[same], atol=1e-5)
         assert np.abs(corrupt[same] - clean_states[same]).max() > 1e-3
-        assert (
-            same.all() or np.abs(patched[~same] - clean_states[~same]).max() > 1e-3
-        )  # the changed tokens have different embeddings
+        # The changed tokens have different embeddings.
+        assert same.all() or np.abs(patched[~same] - clean_states[~same]).max() > 1e-3
     if expected.probabilities is not None and found.probabilities is not None:
         np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-5)
 
@@ -76,7 +75,7 @@ class Reference:
     def __init__(self, folder: Path, place: int) -> None:
         self.place, self.family = place, folder.name
         self.model: Any = reference_model(folder)
-        if folder.name == "gpt2":  # loaded without its head above
+        if folder.name == "gpt2":  # `reference_model` loads it without its head
             auto: Any = AutoModelForCausalLM
             self.model = auto.from_pretrained(folder, attn_implementation="eager").eval()
         self.tokenizer = reference_tokenizer(folder)
@@ -158,9 +157,8 @@ def test_shares_equal_hooks_in_transformers(family: str, place: int, folder_of: 
 
 
 def test_guided_head_determines_the_pronoun_only_at_it() -> None:
-    default_target = last(
-        "translator", ModelInput(TIRED), NARROW, 9
-    )  # the target is the translation of the clean sentence
+    # The default target is the translation of the clean sentence.
+    default_target = last("translator", ModelInput(TIRED), NARROW, 9)
     for text, other, expected in ((NARROW, TIRED, ("elle", "il")), (TIRED, NARROW, ("il", "elle"))):
         found = last("translator", ModelInput(text, target=FRENCH), other, 9)
         assert found.expected is not None

@@ -25,7 +25,7 @@ LINES = (
 
 
 def summed(scores: Doubles, unit: Unit = "share") -> Scores:
-    """Return the sums of these scores [example, layer, head]; weights are half of the scores."""
+    """Return the sums of these scores, [example, layer, head]; the attention weights are half the scores."""
     test: HeadTest[Doubles] = HeadTest(
         "made",
         "How much",

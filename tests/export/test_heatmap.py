@@ -44,14 +44,14 @@ def test_colours_use_a_labelled_square_root_scale() -> None:
 def test_a_row_that_attends_to_hidden_tokens_is_faint_and_marked() -> None:
     values = np.array([[0.36, 0.64], [0.98, 0.02]], np.float32)
     left = np.array([0.5, 0.0625], np.float32)
-    figure = heatmap(values, ["a", "b"], ["a", "b"], high=1, left=left, hidden="[CLS]")
+    figure = heatmap(values, ["a", "b"], ["a", "b"], high=1, shown_share=left, hidden="[CLS]")
     trace = heatmap_trace(figure)
     np.testing.assert_allclose(trace.z, [[6, 8], [10 * 0.06125**0.5, 10 * 0.00125**0.5]], rtol=1e-6)
     assert figure.layout.yaxis.ticktext == ("a", "b *")
     note = "<br>93.8 % of this row’s weight is on [CLS]"
     assert [list(row) for row in trace.text] == [["", ""], [note, note]]
     # The cell with the strongest colour: row b is drawn faintly.
-    assert heatmap_alt(values, ["a", "b"], ["a", "b"], left=left).endswith("“a” → “b”, 64 %.")
+    assert heatmap_alt(values, ["a", "b"], ["a", "b"], shown_share=left).endswith("“a” → “b”, 64 %.")
 
 
 def test_equal_labels_have_separate_places_on_numeric_axes() -> None:

@@ -24,7 +24,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 """The only commit of every repository."""
 
 REVISIONS = ("main", "v1", COMMIT)
-"""Existing revisions; all refer to that commit."""
+"""Existing revisions; all refer to `COMMIT`."""
 
 
 @dataclass

@@ -9,7 +9,7 @@ REMEDY = "run: python -m tests.models.models_page"
 
 
 def test_page_has_a_row_for_every_family(folder_of: FolderOf) -> None:
-    """Only a few families are measured again."""
+    """Measure only a few families again."""
     text = FILE.read_text("utf-8")
     rows = {line.split("`")[1]: line for line in text.split("\n") if line.startswith("|") and "`" in line}
     assert text == page(lambda family: rows.get(family, "")), REMEDY

@@ -12,7 +12,7 @@ const { folder, texts, floats, only_tokens: onlyTokens, weights, chosen, mask } 
 const bytes = (name) => new Uint8Array(readFileSync(name)).buffer;
 const vocabulary = readFileSync(`${folder}/vocab.txt`, "utf8").trimEnd().split("\n");
 
-/** Replace the model's quantized weights with the exact weights from a file. */
+/** Replaces the model's quantized weights with the exact weights from a file. */
 function loadExactWeights(model) {
   const numbers = new Float32Array(bytes(floats));
   let at = 0;

@@ -21,7 +21,7 @@ def test_a_known_example() -> None:
 
 @torch.no_grad()
 def test_epsilon_is_added_to_the_variance() -> None:
-    # (2, 4) has variance 1; with ε = 3 the numbers are divided by √4 = 2.
+    # (2, 4) has variance 1; with ε = 3 the centred numbers are divided by √4 = 2.
     steps = AddNorm(d_model=2, epsilon=3.0)(torch.tensor([[2.0, 4]]), torch.zeros(1, 2))
     torch.testing.assert_close(steps.output, torch.tensor([[-0.5, 0.5]]))
 

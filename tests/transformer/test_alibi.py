@@ -1,4 +1,4 @@
-"""ALiBi: its slopes and its bias are compared with the paper and with BLOOM."""
+"""ALiBi: slopes and biases, compared with the paper and with BLOOM."""
 
 import pytest
 import torch

@@ -57,7 +57,7 @@ def test_scores_depend_only_on_the_distance(seed: int, query_at: int, key_at: in
 
 
 def test_equals_llama_up_to_the_order_of_the_dimensions() -> None:
-    # Llama pairs number i with number i + d/2; the paper and our code pair neighbours.
+    # Llama pairs dimension i with i + d/2; the paper and our code pair adjacent dimensions.
     query, key = torch.randn(2, 1, 5, TOKENS, D_HEAD)
     llama_order = [*range(0, D_HEAD, 2), *range(1, D_HEAD, 2)]
     position = torch.arange(11, 11 + TOKENS)

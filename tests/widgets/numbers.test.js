@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatBrief, fixed, percent, strongest, formatNumber } from "../../attnviz/widgets/numbers.js";
+import { formatBrief, fixed, percent, strongestIndex, formatNumber } from "../../attnviz/widgets/numbers.js";
 
 test("numbers have a typographic minus sign and no negative zero", () => {
   assert.deepEqual([fixed(-1.234), fixed(-0.001), fixed(2.5, 1)], ["−1.23", "0.00", "2.5"]);
@@ -25,4 +25,4 @@ test("shares, scores and changes have their own units", () => {
   assert.deepEqual(units.map((unit) => formatBrief(0.664, unit)), ["66\u00a0%", "0.66", "+66 points"]);
 });
 
-test("the strongest value has the largest absolute value", () => assert.equal(strongest([1, -3, 2]), 1));
+test("the strongest value has the largest absolute value", () => assert.equal(strongestIndex([1, -3, 2]), 1));

@@ -1,1 +1,1 @@
-"""Live rooms without accounts: students' pages follow the teacher's page, with polls and pointing."""
+"""Live rooms without accounts: students' pages follow the teacher's page and pointer, and show polls."""

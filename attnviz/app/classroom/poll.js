@@ -12,7 +12,7 @@ const PEEK = "Show the votes on this screen";
 export const button = (text, onclick, longest = text) =>
   element("button", { type: "button", class: "move", text, onclick, "data-longest": longest });
 
-/** Returns a row of buttons with fixed positions: disabled ones keep their space. */
+/** Returns a row of buttons with fixed positions. */
 export const places = (...buttons) => element("div", { class: "row places" }, ...buttons);
 
 /** The panel of the current or latest poll. */

@@ -17,7 +17,7 @@ SETTING = "ATTNVIZ_ROOMS"
 MAX_ROOMS = 200
 """Maximum number of rooms in a store."""
 
-_TIMEOUT = 1.0  # seconds, for Redis
+_TIMEOUT = 1.0  # seconds to connect to Redis, and to wait for a reply
 _MAX_TRIES = 100  # attempts to change a room that other requests change at the same time
 
 
@@ -25,7 +25,7 @@ class Memory:
     """Serialized rooms with version numbers, in this process's memory. Not thread-safe.
 
     Attributes:
-        failures: Errors that any method may raise if the store does not respond, or is full.
+        failures: Errors that any method may raise if the store does not respond or is full.
     """
 
     failures: tuple[type[Exception], ...] = (TimeoutError,)
@@ -155,7 +155,7 @@ def add(store: Store, room: rooms.Room) -> str:
     """Write a new room; return its code.
 
     Raises:
-        Refused: the maximum number of rooms is reached.
+        Refused: the maximum number of rooms has been reached.
     """
     if len(store.sweep()) >= MAX_ROOMS:
         raise rooms.Refused(f"This server already has {MAX_ROOMS} rooms. Try again when a lesson has ended.")

@@ -80,7 +80,7 @@ def _scaling(steps: WeightArithmetic) -> str:
     return (
         f"2 · {', '.join(formula_steps).capitalize()}: the score."
         if formula_steps
-        else "2 · The score, which is not scaled."
+        else "2 · The sum is the score, without scaling."
     )
 
 

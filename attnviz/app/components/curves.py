@@ -20,11 +20,7 @@ _DASHES: dict[Dash, list[int]] = {"solid": [], "dash": [6, 4], "dot": [2, 3]}
 _AXIS_HEIGHT, _ENTRY_HEIGHT = 45, 20  # pixels; an axis has labels and a title
 # The title of the vertical axis is printed above it: a long title does not fit beside a low chart.
 _TITLE_ABOVE = {"titleAngle": 0, "titleAlign": "left", "titleBaseline": "bottom", "titleX": 0, "titleY": -8}
-_LEGEND = {
-    "orient": "bottom",
-    "labelLimit": 0,
-    "symbolSize": 100,
-}
+_LEGEND = {"orient": "bottom", "labelLimit": 0, "symbolSize": 100}
 # The colours of the roles, as in attnviz/widgets/palette.js.
 _COLOURS: dict[str, dict[Colour, str]] = {
     "light": {

@@ -39,11 +39,11 @@ def head_map(
         texts: Tooltip of each head, layer by layer, also read by screen readers: "66 %"
             becomes "Head 4-2: 66 %".
         low, high: Ends of the scale and their labels. Values beyond an end have the colour of the end.
-        kind: "sequential" (from the background's colour at `low` to the strongest at `high`) or "diverging"
-            (0 has the background's colour; the end further from 0 has the strongest colour).
+        kind: "sequential" (from the background's colour at `low` to the strongest colour at `high`) or
+            "diverging" (0 has the background's colour; the end further from 0 has the strongest colour).
         printed: Short text in the cell of each head, if it fits: "66".
         selected: Layer and head to outline, from 0.
-        row_labels, column_labels: Labels of rows and columns that are not layers and heads.
+        row_labels, column_labels: Labels, if rows and columns are not layers and heads.
         on_pick: Called with layer and head, from 0.
 
     Raises:
@@ -52,7 +52,9 @@ def head_map(
     layers, heads = values.shape
     for each in (texts, printed):
         if each is not None and len(each) != layers * heads:
-            raise ValueError(f"{len(each)} texts for {layers} × {heads} heads.")
+            raise ValueError(
+                f"A map of {layers} × {heads} heads needs {layers * heads} texts, not {len(each)}."
+            )
     message = {
         "title": title,
         "heads": heads,

@@ -28,19 +28,19 @@ export function symbolOf({ symbol: [letter, sub], role }) {
   return node;
 }
 
-/** Returns the token of a row, or the query token. */
+/** Returns an element with the token of a row; by default, the query token. */
 function named({ data: { tokens, query } }, row = null, role = "") {
   const text = tokens[row ?? query].name;
   return element("bdi", { class: `token ${role}`, title: text }, text);
 }
 
-/** Returns the token of an array's row. */
+/** Returns an element with the token of a cell's row; for a vector, the query token. */
 const owner = (steps, { name, row }) => named(steps, steps.array(name).shape.length > 1 ? row : null);
 
 const constant = (about, value) => formula(symbolOf(about), " = ", shown("result", value, "outcome"));
 
 /**
- * Lists the largest products of a sum, and adds up all products.
+ * Returns the list of the largest products of a sum, and the formula of the sum.
  * @param {{ factors: number[][], roles: string[], names: (at: number) => any[], rest?: [string, number][], outcome: number,
  *   role?: string }} sum
  */
@@ -55,8 +55,8 @@ function addition({ factors, roles, names, rest = [], outcome, role = "" }) {
     return element("li", {}, element("span", { class: "of" }, ...names(at)), element("span", { class: "times" }, ...product));
   });
   /** @type {[string, number][]} */
-  const terms = [[`sum of the ${listed.length} products`, total(listed.map((at) => products[at]))]];
-  if (others.length) terms.push([`the other ${others.length} products`, total(others)]);
+  const terms = [[`sum of the ${others.length ? `${listed.length} largest` : listed.length} products`, total(listed.map((at) => products[at]))]];
+  if (others.length) terms.push([`sum of the other ${others.length} products`, total(others)]);
   const all = [...terms, ...rest];
   const line = all.length === 1 ? [terms[0][0]] : all.flatMap(([name, value], at) => [at ? " + " : "", `${name}: `, bracketed("term", value)]);
   return {
@@ -152,7 +152,7 @@ const FORMULAS = {
     const v = steps.array(values);
     return {
       title: [`Number ${column + 1} of the output for `, named(steps, null, "query")],
-      notes: [["Each weight times the number in its row and column ", String(column + 1), " of ", symbolOf(arrays[values]), ", added up."]],
+      notes: [["Each weight times the number in its row and column ", String(column + 1), " of ", symbolOf(arrays[values]), ", summed."]],
       ...addition({
         factors: Array.from(steps.array(weights).values, (weight, row) => [weight, v.values[row * v.shape[1] + column]]),
         roles: ["weights", "value"],
@@ -165,7 +165,7 @@ const FORMULAS = {
     };
   },
 
-  // In the residual stream
+  // Operations of the residual stream
 
   value: (steps, { name }, value) => ({ line: [symbolOf(steps.data.arrays[name]), " = ", result(name, value)] }),
 

@@ -2,7 +2,7 @@
 
 import { isTouchScreen, cellUnder, element } from "../../widgets/dom.js";
 import { destination, tabStop } from "../../widgets/keyboard.js";
-import { fixed, number, percent, strongest } from "../../widgets/numbers.js";
+import { fixed, number, percent, strongestIndex } from "../../widgets/numbers.js";
 import { gradient, levelsImage } from "../../widgets/palette.js";
 import { Choice } from "../../widgets/selection.js";
 import { allData } from "../../widgets/store.js";
@@ -92,9 +92,9 @@ class Block {
   home() {
     const { steps, columns, values } = this;
     if (this.wrapped) return { name: this.name, row: 0, column: steps.number(this) };
-    if (this.about.drawn_as === "numbers") return { name: this.name, row: strongest(steps.array("weights").values), column: 0 };
+    if (this.about.drawn_as === "numbers") return { name: this.name, row: strongestIndex(steps.array("weights").values), column: 0 };
     const row = this.rows === steps.data.tokens.length ? (steps.data.query ?? 0) : 0;
-    return { name: this.name, row, column: strongest(values.slice(row * columns, (row + 1) * columns)) };
+    return { name: this.name, row, column: strongestIndex(values.slice(row * columns, (row + 1) * columns)) };
   }
 
   onKey(event) {

@@ -42,7 +42,7 @@ from attnviz.trace import Block
 STYLES = ("Lines", "Matrix", "Heatmap")
 
 Together = Literal["each by itself", "Mean of layer", "Max of layer", "Mean of all", "Max of all"]
-"""Ways to combine several heads; for changes, which are signed, only the means are offered."""
+"""Ways to combine several heads; the maxima are not offered for changes, which are signed."""
 
 ALONE: Together = "each by itself"
 
@@ -71,7 +71,7 @@ class Heads:
 
     @property
     def name(self) -> str:
-        """The head's name as in Clark et al. 2019: "4-2"."""
+        """Name of the main head as in Clark et al. 2019: "4-2"."""
         return f"{self.layer}-{self.head}"
 
 
@@ -128,7 +128,7 @@ def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
             per_head = PER_HEAD.toggle(
                 "Scale colours per head",
                 help="Off: a colour means the same weight in every head. "
-                "On, and always for scores: each head's largest number has the strongest colour.",
+                "On, and always for scores: each head’s largest number has the strongest colour.",
             )
     body = st.container()
     foot = st.container(horizontal=True, vertical_alignment="center")
@@ -137,7 +137,7 @@ def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
             _explain(stage, read)
         if merge and stage != WEIGHTS:
             if any(side.has_merged for side in tokens):
-                st.info("Word pieces have separate scores; they can be merged only at the stage “weights”.")
+                st.info("At this stage, pieces have separate scores. Merge them at the stage “weights”.")
             merge = False
         # Scores differ in size between heads: on a shared scale, heads with small scores would look blank.
         scale: Scale = "per head" if per_head or stage != WEIGHTS else "shared"
@@ -150,10 +150,10 @@ def choose_view(read: ExploreSelection) -> tuple[View, DisplayOptions, Places]:
 
 
 def _choose_together(view: View, style: str) -> DisplayOptions:
-    """Draw the widgets that combine heads or rows, for weights and their changes in lines and matrices."""
+    """Draw the widgets that combine heads or rows; only weights in lines and matrices can be combined."""
     if view.stage != WEIGHTS or style == "Heatmap":
         return DisplayOptions(style, ALONE)
-    st.markdown("Heads of a layer, or all heads")
+    st.markdown("Combine heads or rows")
     combinations = ("Mean of layer", "Mean of all") if view.signed else get_args(Together)[1:]
     heads: Together = POOL.segments("Heads", (ALONE, *combinations), ALONE)
     options = [option(group) for group in views.groups(view)[0]]
@@ -182,7 +182,7 @@ def _explain(stage: str, read: ExploreSelection) -> None:
 
 
 def _comparable(view: View) -> View:
-    """Return the view, or only the first sentence's view if the two cannot be compared."""
+    """Return the view, or only the first sentence's view if the two sentences cannot be compared."""
     if view.changed is None:
         return view
     try:
@@ -215,7 +215,7 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
         ALSO.set([head for head in ALSO.get([]) if head in range(1, heads + 1)])
     # If the initial head depends on the text, links always include the head: it has no fixed default.
     found = introduced is None
-    with st.popover("By number"):
+    with st.popover("Select by number"):
         layer = LAYER.draw("Layer", layers, default[0], omit_default=not found)
         head = HEAD.draw("Head", heads, default[1], omit_default=not found)
         layer = controls.layer_with_weights(view.model, layer - 1) + 1
@@ -224,7 +224,7 @@ def choose_heads(view: View, clearest: Callable[[], tuple[int, int]]) -> Heads:
 
 
 def open_heads(layer: int, heads: Sequence[int]) -> None:
-    """Open these heads of a layer, from 1 (callback); the first is the main head."""
+    """Open these heads of a layer; numbers count from 1, and the first head is the main head."""
     LAYER.set(layer)
     HEAD.set(heads[0])
     ALSO.set(list(heads[1:]))

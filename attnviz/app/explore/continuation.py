@@ -52,7 +52,7 @@ def draw(view: View, tokens: Tokens) -> None:
         if place is not None:
             QUERY.pick(shown.groups[place])
         if view.kind == "encoder":
-            st.rerun()  # the kind of attention is drawn above this part of the page
+            st.rerun()  # the control for the kind of attention, above this text, is already drawn
 
     chosen = places.index(current) if current in places and current is not None else None
     passage(

@@ -100,7 +100,7 @@ def choose(view: View, heads: Heads, example: Example | None) -> Tokens:
         key = KEY.draw("To (key)", (STRONGEST, *keys), STRONGEST, scope)
     if query == EVERY:
         return Tokens(queries, keys, None)
-    row = views.readable(view, heads.layer, [heads.head])[0, queries.index(query)]
+    row = views.head_numbers(view, heads.layer, [heads.head])[0, queries.index(query)]
     size = np.abs(row) if view.changed else row
     strongest = int(np.argmax(np.where(np.isfinite(row), size, -np.inf)))
     chosen = key != STRONGEST

@@ -27,12 +27,12 @@ from attnviz.models.catalogue import Entry
 from attnviz.text import percent, plural
 from attnviz.trace import Floats, Kind
 
-_MAX_ATLAS_WEIGHTS = 2**26  # for the thumbnails; computing them takes some seconds on two cores
+_MAX_ATLAS_WEIGHTS = 2**26  # maximum for the thumbnails; computing so many takes some seconds on two cores
 _STYLES: dict[str, Literal["lines", "matrix"]] = {"Lines": "lines", "Matrix": "matrix"}
 
 
 class _Thumbnails(NamedTuple):
-    """Thumbnails of all heads, [head, row, column], their tooltips, and the number of queries used."""
+    """Thumbnails of all heads, [head, row, column], their tooltips, and the number of queries for each."""
 
     pictures: Levels
     facts: tuple[str, ...]
@@ -49,7 +49,7 @@ def draw(read: ExploreSelection) -> None:
     with narrow.container(border=True, key="slide-heads"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.header(f"All {layers * heads_total} heads", anchor=False, width="stretch")
-            with st.popover("By number"):
+            with st.popover("Select by number"):
                 layer = LAYER.draw("Layer", layers, 1)
                 head = HEAD.draw("Head", heads_total, 1)
                 also = ALSO.draw("Also show heads", list(range(1, heads_total + 1)), placeholder="none")

@@ -239,7 +239,7 @@ def _heatmap(view: View, heads: Heads) -> None:
     from attnviz.export.heatmap import config, heatmap, heatmap_alt
 
     queries, keys = ([group.label for group in side] for side in views.groups(view))
-    [numbers] = views.readable(view, heads.layer, [heads.head])
+    [numbers] = views.head_numbers(view, heads.layer, [heads.head])
     shown_share = views.shown_shares(view)[heads.layer - 1, heads.head - 1]
     drawn = views.drawn(view)
     high = float(drawn.high[heads.layer - 1, heads.head - 1])
@@ -254,7 +254,7 @@ def _heatmap(view: View, heads: Heads) -> None:
             unit=view.unit,
             high=high,
             caption=f"{caption(view, heads)} · {explanation(view)}{faint_note(views.hidden_names(view))}",
-            left=shown_share,
+            shown_share=shown_share,
             hidden=views.hidden_names(view),
         ),
         theme="streamlit",

@@ -65,7 +65,7 @@ def _packed(view: View, heads: tuple[tuple[int, int], ...]) -> Packed:
 
 def _exact(view: View, heads: Heads) -> str:
     """Publish the exact numbers of the open heads and the rows' `shown_shares`; return the store id."""
-    numbers = views.readable(view, heads.layer, heads.all)
+    numbers = views.head_numbers(view, heads.layer, heads.all)
     shown_share = views.shown_shares(view)[heads.layer - 1, [head - 1 for head in heads.all]]
     return store.publish(
         "exact",

@@ -24,9 +24,9 @@ class ExploreSelection:
     Attributes:
         model: The model.
         kind: Kind of attention.
-        given: The shown input; the first one if the change is shown.
+        given: The shown input; the first input if the change is shown.
         changed: The second input if the change is shown, else None.
-        pair: Both inputs of a comparison, even if only one is shown; None without a second input.
+        pair: Both inputs of a comparison, even if only one is shown; None without a comparison.
         long: True if there are too many weights to store; see `traces.long_trace`.
     """
 
@@ -44,7 +44,7 @@ class ExploreSelection:
 
     @property
     def changed_trace(self) -> Trace | None:
-        """Trace of `changed`."""
+        """Trace of `changed`; None if the change is not shown."""
         return traces.trace(self.model, self.changed) if self.changed else None
 
 
@@ -76,7 +76,7 @@ def read(sentences: Sentences, kind: Kind, switch: DeltaGenerator) -> ExploreSel
 
 
 def sentence_labels(text: str, other: str) -> tuple[str, str]:
-    """Return labels of two sentences: the only two words that differ, else "first" and "second"."""
+    """Return labels of two sentences: the words that differ, if only one does; else "first" and "second"."""
     words, other_words = ([word.strip(".,;:!?") for word in part.split()] for part in (text, other))
     pairs = [(a, b) for a, b in zip(words, other_words, strict=False) if a != b]
     if len(words) == len(other_words) and len(pairs) == 1:

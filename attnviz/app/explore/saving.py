@@ -61,14 +61,14 @@ def _offer_report(view: View, heads: Heads, query: int | None) -> None:
         "Report (HTML)",
         lambda: report_of(view, heads, query),
         f"{with_sentence(file_name_of(lookup.display_name(view.model)))}.html",
-        "One file with all heads. It opens in a browser, without this server or a network.",
+        "One file with all heads. It opens in a browser, even offline.",
     )
 
 
 def csv_of(view: View, heads: Heads) -> str:
     """Return the shown numbers of the open head as CSV."""
     queries, keys = views.groups(view)
-    [numbers] = views.readable(view, heads.layer, [heads.head])
+    [numbers] = views.head_numbers(view, heads.layer, [heads.head])
     share = views.shown_shares(view)[heads.layer - 1, heads.head - 1] if views.hidden_names(view) else None
     given = view.changed or view.given
     trace = traces.trace(view.model, given)
@@ -96,7 +96,7 @@ def csv_of(view: View, heads: Heads) -> str:
 def _in_words(writing: Writing) -> str:
     """Return the generation settings in words."""
     if not writing.temperature:
-        return "the most likely token each time"
+        return "always the most likely token"
     options = f"top k {writing.top_k}; top p {writing.top_p:g}; seed {writing.seed}"
     return f"temperature {writing.temperature:g}; {options}"
 
@@ -104,7 +104,7 @@ def _in_words(writing: Writing) -> str:
 def report_of(view: View, heads: Heads, query: int | None) -> str:
     """Return an HTML report of all heads that first shows the open head.
 
-    `query`: Index of the selected query among the shown tokens; None for all.
+    `query`: Index of the selected query among the shown tokens; None for all queries.
     """
     from attnviz.export.report.page import InitialView, report
 
@@ -121,7 +121,7 @@ def _traces(view: View) -> list[Trace]:
 
 
 def _more_about(view: View, heads: Heads, tokens: Tokens) -> None:
-    """Draw the links to the tools; none for an input with a second text, which the tools do not support."""
+    """Draw the links to the tools, which support only a single text without generated tokens."""
     if view.given != ModelInput(view.given.text):
         return
     parameters = [

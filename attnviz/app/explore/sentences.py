@@ -59,7 +59,7 @@ class Asides:
     purpose: DeltaGenerator
     remark: DeltaGenerator
     more: DeltaGenerator
-    asking: DeltaGenerator
+    question: DeltaGenerator
 
 
 def asides() -> Asides:
@@ -78,7 +78,7 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
         switch = st.container(width="content")
         try:
             model = reading_model(offer_own=False)
-        except AttnvizError as error:  # for example, its folder was deleted
+        except AttnvizError as error:  # for example, the model's folder was deleted
             stop(error)
     title = markdown.plain(model.title)
     beside.purpose.markdown(f"**Attention** in {title}: which word attends to which.", width="content")
@@ -136,7 +136,7 @@ def _choose_role(entry: Entry) -> None:
     """Draw a select for the use of the second box if the model supports several uses."""
     roles = _roles(entry)
     if len(roles) == 1:
-        SECOND_BOX.forget()  # selected for the previous model
+        SECOND_BOX.forget()  # it was selected for another model
     else:
         SECOND_BOX.select("Use of the second text box", roles, on_change=_change_role, args=(entry,))
 
@@ -204,7 +204,7 @@ def _edited(model: Entry, box: Text) -> None:
 
 
 def _clear_unmatched_example(model: Entry) -> None:
-    """Clear the second text if it comes from an example but the two texts differ in length, in words."""
+    """Clear the second text if it comes from an example but the two texts have different numbers of words."""
     text, other = TEXT.get(""), OTHER.get("")
     offered = examples_of(model, together=False)
     from_example = any(other in (example.text, example.other) for example in offered)
@@ -230,7 +230,7 @@ def _choose_writing(entry: Entry, typed: bool) -> Writing | None:
         with st.popover("Sampling"):
             writing = sampling_options(tokens)
     if not tokens or (not continues and not writing.temperature):
-        return None  # default: no text, or from an encoder–decoder the most probable tokens
+        return None  # default: no generated text, or an encoder–decoder's most probable tokens
     return writing
 
 
@@ -239,7 +239,7 @@ def sampling_options(tokens: int) -> Writing:
     temperature = TEMPERATURE.draw(
         "Temperature",
         help="Divides the logits before the softmax. 0: always the most probable token. "
-        "1: the model's own probabilities. Larger: more random.",
+        "1: the model’s own probabilities. Larger: more random.",
     )
     top_k = TOP_K.draw("Top k (0: off)", help="Sample only from this many of the most probable tokens.")
     top_p = TOP_P.draw(
@@ -247,7 +247,7 @@ def sampling_options(tokens: int) -> Writing:
         help="After Temperature and Top k, sample only from the smallest set of the most probable tokens "
         "with at least this total probability.",
     )
-    seed = SEED.draw("Seed", help="The same seed samples the same tokens.")
+    seed = SEED.draw("Seed", help="With the same seed, the same tokens are sampled.")
     if not temperature:
         return Writing(tokens)
     return Writing(tokens, max(temperature, MIN_TEMPERATURE), top_k, top_p, seed)

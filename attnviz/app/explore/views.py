@@ -167,7 +167,7 @@ def mask(view: View) -> Mask | None:
     return allowed(view) if view.stage in ("masked", "above the sink", WEIGHTS) else None
 
 
-def readable(view: View, layer: int, heads: Sequence[int]) -> Floats:
+def head_numbers(view: View, layer: int, heads: Sequence[int]) -> Floats:
     """Return the numbers of some heads of a layer (from 1), [head, shown query, shown key]; NaN where masked.
 
     NaN distinguishes masked weights from unmasked weights that are 0.

@@ -39,7 +39,7 @@ def _draw_arithmetic(view: View, heads: Heads, pair: Pair, given: ModelInput) ->
     query = views.index_in(view, given, pair.query, "query")
     key = views.index_in(view, given, pair.key, "key")
     if query is None or key is None:
-        st.markdown(f"“{markdown.plain(given.text)}” does not have both of these tokens.")
+        st.markdown(f"“{markdown.plain(given.text)}” does not contain both selected tokens.")
         return
     try:
         computed = weight_arithmetic(block, heads.head - 1, query, key, queries, keys)
@@ -66,5 +66,5 @@ def _draw_arithmetic(view: View, heads: Heads, pair: Pair, given: ModelInput) ->
 
 
 def _sign(shown: DisplayTokens, token: Token) -> str:
-    """Return the mark of the token's sentence in a pair, which distinguishes equal words; else ""."""
+    """Return the mark of the token's sentence, which distinguishes equal words; "" without a pair."""
     return "" if shown.second is None else SENTENCES[token.sentence]

@@ -80,7 +80,7 @@ def sentence(
     model: str = MODEL,
     known_words: Callable[[], None] | None = None,
 ) -> str:
-    """Draw the text box for a sentence; return the sentence, which is valid for the model.
+    """Draw the text box for a sentence; return the sentence if it is valid for the model.
 
     An empty or invalid text stops the page with an error.
 

@@ -27,7 +27,7 @@ def bert() -> Bert:
 
 
 def tokens(text: str) -> tuple[Token, ...]:
-    """Return the tokens of a text, [CLS] and [SEP] included.
+    """Return the tokens of a text, including [CLS] and [SEP].
 
     Raises:
         EmptyText, TextTooLong, UnreadableText: the text is invalid.
@@ -46,7 +46,7 @@ def read_only(array: Array) -> Array:
     return array
 
 
-def parameters(module: nn.Module) -> int:
+def num_parameters(module: nn.Module) -> int:
     """Return the number of parameters of a module; shared parameters count once."""
     return sum(parameter.numel() for parameter in module.parameters())
 

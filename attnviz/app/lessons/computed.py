@@ -20,4 +20,4 @@ def _storyteller(*_: object, model: str = catalogue.STORYTELLER, **__: object) -
 
 
 cached_storyteller = cached(COMPUTING, _storyteller)
-"""Cache a computation with the storyteller that its keyword argument `model` names."""
+"""Cache a computation with a storyteller; the keyword argument `model` is its name."""

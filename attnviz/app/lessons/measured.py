@@ -16,24 +16,24 @@ _FILE = WEIGHTS / "figures.json"
 
 
 def variant_of(model: str) -> str:
-    """Return the variant of a translator in the catalogue."""
+    """Return the name of the variant of a translator in the catalogue."""
     origin = catalogue.entry(model).origin
-    assert isinstance(origin, catalogue.Trained)  # noqa: S101 - every translator was trained here
+    assert isinstance(origin, catalogue.Trained)  # noqa: S101 - every translator was trained for attnviz
     return origin.file.stem
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutResults:
     """Results of one training run on held-out minimal pairs; fractions, 0 to 1.
 
     Attributes:
         variant, title: Name and title of the translator's variant.
         seed: Random seed.
-        shipped: True if these are the bundled weights.
+        shipped: True for the bundled weights.
         head: Encoder head that attends from "it" to its referent most often, such as "2-1".
         pronoun: Fraction of sentences in which the correct one of *il* and *elle* has the higher probability.
-        exact: Fraction of fully correct translations, by the word combination that is new to the model.
-        subject, object: Fraction in which `head` attends to the referent, if it is the subject or the object.
+        exact: Fraction of fully correct translations, by the kind of word combination that is new.
+        subject, object: Fraction in which `head` attends to the referent, if it is the subject or object.
         ablated, ablated_rest: Fraction with a correct pronoun, and with all other words correct, if the
             row of "it" in that head is ablated.
         redirected, redirected_rest: Fraction with the other pronoun, and with all other words correct, if the
@@ -65,7 +65,7 @@ class HeldOut:
 
 
 @cache
-def held_out() -> tuple[HeldOut, ...]:
+def held_out() -> tuple[HeldOutResults, ...]:
     """Return the stored results of every training run.
 
     Raises:
@@ -73,7 +73,7 @@ def held_out() -> tuple[HeldOut, ...]:
     """
     try:
         return tuple(
-            HeldOut(
+            HeldOutResults(
                 variant=run["variant"],
                 title=VARIANTS[run["variant"]].title,
                 seed=int(run["seed"]),
@@ -97,8 +97,8 @@ def held_out() -> tuple[HeldOut, ...]:
         ) from error
 
 
-def shipped(variant: str) -> HeldOut:
-    """Return the stored results of the bundled weights.
+def shipped(variant: str) -> HeldOutResults:
+    """Return the stored results of a variant's bundled weights.
 
     Raises:
         ModelFilesDamaged: the results are missing or damaged.

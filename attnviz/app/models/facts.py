@@ -1,4 +1,4 @@
-"""Facts about a model before it is loaded, in words."""
+"""Descriptions of a model, made before it is loaded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from attnviz.models.catalogue import Borrowed, Downloaded, Entry, Folder, Hub, P
 from attnviz.text import in_bytes, plural, rounded_count
 
 
-def in_brief(entry: Entry) -> str:
+def summary(entry: Entry) -> str:
     """Return the most important facts, as one line of Markdown."""
     parts = (
         f"{_parts(entry)}, {_layers(entry)} × {_heads(entry)}",
@@ -19,13 +19,13 @@ def in_brief(entry: Entry) -> str:
     return " · ".join(filter(None, parts))
 
 
-def listed(entry: Entry) -> str:
+def as_list(entry: Entry) -> str:
     """Return all facts, as a list in Markdown."""
-    can = ", ".join(("shows every head's attention", *abilities(entry)))
+    can = ", ".join(("shows every head’s attention", *abilities(entry)))
     parts = {
         "Family": f"{markdown.code(entry.family)}, {_parts(entry)}",
         "Shape": shape(entry),
-        "Size": f"{_size(entry) or 'not counted'}; the maximum is {in_bytes(limits.max_bytes())}",
+        "Size": f"{_size(entry) or 'unknown'}; the maximum is {in_bytes(limits.max_bytes())}",
         "Reads": _reads(entry),
         "What it does": can,
         "Files": _origin(entry),

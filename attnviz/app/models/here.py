@@ -38,7 +38,7 @@ def _draw(name: str) -> None:
         return
     title = markdown.code(entry.name)
     st.markdown(title if entry.title == entry.name else f"**{markdown.plain(entry.title)}** · {title}")
-    st.markdown(f"{markdown.plain(entry.description)}  \n:small[{facts.in_brief(entry)}]")
+    st.markdown(f"{markdown.plain(entry.description)}  \n:small[{facts.summary(entry)}]")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         explore_with(entry)
         state = "in memory" if loading.is_loaded(entry.name) else "loads when it is first used"

@@ -1,4 +1,4 @@
-"""The models of this server: names are resolved only here, to the `Entry` objects that pages pass on."""
+"""The models of this server. Names are resolved to `Entry` objects only here; pages pass these on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _resolve(model: str, target: str) -> Entry | AttnvizError:  # noqa: ARG001 -
 
 
 def clear() -> None:
-    """Forget the facts about models."""
+    """Clear the cached entries and errors."""
     _resolve.cache_clear()
 
 
@@ -44,7 +44,7 @@ def entry_or_error(model: str) -> Entry | AttnvizError:
     """Return a model's entry, or the error that explains why it is unusable; cached for a limited time."""
     try:
         result = _resolve(model, allowed.target(model))
-        if isinstance(result, AttnvizError) and loading.is_loaded(model):  # opened after the error
+        if isinstance(result, AttnvizError) and loading.is_loaded(model):  # loaded after the error was cached
             clear()
             result = _resolve(model, allowed.target(model))
     except AttnvizError as error:  # the model is not on the operator's list
@@ -58,7 +58,7 @@ def usable() -> tuple[Entry, ...]:
 
 
 def entry(model: str) -> Entry:
-    """Resolve a name.
+    """Return the entry of the model with this name.
 
     Raises:
         AttnvizError: there is no such model, or it cannot be shown.

@@ -86,7 +86,7 @@ def _draw_inspection(inspection: ModelInspection) -> None:
         return
     with st.container(border=True):
         st.subheader(markdown.code(entry.name), anchor=False)
-        st.markdown(facts.listed(entry))
+        st.markdown(facts.as_list(entry))
         if entry.stored in BYTES_PER_PARAMETER and entry.stored != entry.dtype:
             name = markdown.code(f"{resolve.target(entry.name)[0]}#{entry.stored}")
             st.markdown(f"To run the model in its stored format, {entry.stored}, inspect {name}.")

@@ -58,14 +58,14 @@ def size_of(value: object) -> int:
     return size(value)
 
 
-class _Sized(NamedTuple):
+class _SizedValue(NamedTuple):
     """A value with its size, which is measured outside the cache's lock."""
 
     value: Any
     bytes: int
 
 
-_cache = cachetools.LRUCache[Hashable, _Sized](MAX_BYTES, attrgetter("bytes"))
+_cache = cachetools.LRUCache[Hashable, _SizedValue](MAX_BYTES, attrgetter("bytes"))
 _changed = threading.Condition()
 
 
@@ -77,10 +77,10 @@ def cached(
     A second request for a value that is being computed waits for it. Exceptions are not cached.
 
     Args:
-        spinner: Text shown during the computation; if there is one, the models among the positional arguments
-            are loaded first. This also imports torch, which the function may need.
+        spinner: Text shown during the computation; "" for none. With a text, the models among the positional
+            arguments are loaded first, which also imports torch.
         model: Name of another model to load first, or a function that returns the name and has the same
-            arguments as the decorated one.
+            arguments as the decorated function.
     """
 
     def models_of(*args: object, **kwargs: object) -> Iterator[Entry]:
@@ -93,16 +93,16 @@ def cached(
             return compute, hashkey(*args, **kwargs)
 
         @wraps(compute)
-        def computed(*args: Arguments.args, **kwargs: Arguments.kwargs) -> _Sized:
+        def computed(*args: Arguments.args, **kwargs: Arguments.kwargs) -> _SizedValue:
             if spinner:
                 for each in models_of(*args, **kwargs):
                     lookup.loaded_model(each)
             with st.spinner(spinner) if spinner else nullcontext():
                 value = compute(*args, **kwargs)
-            return _Sized(value, size_of(value))
+            return _SizedValue(value, size_of(value))
 
         memoize: Callable[..., Any] = cachetools.cached(_cache, key, condition=_changed)
-        sized: Callable[Arguments, _Sized] = memoize(computed)
+        sized: Callable[Arguments, _SizedValue] = memoize(computed)
 
         @wraps(compute)
         def cached_value(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Value:

@@ -40,7 +40,7 @@ class Job(Generic[Found]):
     ends without results. In both cases, `start` runs it from the beginning.
 
     Args:
-        steps: Function that starts the computation and yields its progress.
+        steps: Generator function that runs the computation and yields its progress.
 
     Attributes:
         latest: Latest progress, with the results so far.
@@ -55,7 +55,7 @@ class Job(Generic[Found]):
         self.finished = self.stopped = False
         self._steps = steps
         self._run: Future[None] | None = None
-        self._ending = threading.Event()  # of the current run
+        self._ending = threading.Event()  # set when the current run should end
         self._lock = threading.Lock()
         self._began = self._ended = self._seen = time.monotonic()
 
@@ -138,7 +138,7 @@ class Jobs:
         """Return the job with this key; create it if necessary, but do not start it.
 
         Args:
-            key: Identifies the computation and all its arguments; a long text is replaced by its hash.
+            key: Identifies the computation and all its arguments; for a long text, use its hash.
             steps: As for `Job`.
             replace: Create a new job if the existing one is not running.
         """

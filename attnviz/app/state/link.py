@@ -82,7 +82,7 @@ def choose(choice: Choice[Any], value: object) -> None:
 
 
 def number(choice: Number, maximum: int | None = None) -> int:
-    """Return a number that has no widget, from session state or else the URL; clipped to the valid range.
+    """Return the clipped value of a parameter without a widget, from session state or else the URL.
 
     Args:
         choice: The parameter.

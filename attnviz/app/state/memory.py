@@ -38,13 +38,13 @@ def forget(name: str) -> Any:
 
 
 def received(widget: str, trigger: str) -> Any:
-    """Return the value of a widget's trigger; None if it has none or the widget is no longer drawn."""
+    """Return the value of a widget's trigger; None if there is none or the widget is no longer drawn."""
     return st.session_state.get(widget, {}).get(trigger)
 
 
 @dataclass
-class _Picked:
-    """Previous values and values selected in a picture, by name, and the time when the page was drawn."""
+class _PickedValues:
+    """Previous values and values selected in a picture, by name, and the time when they were drawn."""
 
     before: dict[str, Any]
     now: dict[str, Any]
@@ -55,16 +55,16 @@ def pick(values: Mapping[str, Any]) -> None:
     """Set values that a visitor selected in a picture; `keep_picked` then protects them."""
     before = {name: get(name) for name in values}
     st.session_state.update(values)
-    put(_PICKED, _Picked(before, dict(values)))
+    put(_PICKED, _PickedValues(before, dict(values)))
 
 
 def keep_picked() -> None:
-    """Restore selected values that an older message has overwritten.
+    """Restore selected values that an older widget state has overwritten.
 
     During a computation the page polls every second and sends the values of all widgets: the old
     values, until it has drawn the selection. Call this function before those widgets are drawn.
     """
-    picked: _Picked | None = get(_PICKED)
+    picked: _PickedValues | None = get(_PICKED)
     if picked is None or (picked.drawn is not None and time.monotonic() - picked.drawn >= STALE_SECONDS):
         return
     if all(get(name) == value for name, value in picked.before.items()):
@@ -78,7 +78,7 @@ def drawing() -> Iterator[None]:
 
     On a busy server, drawing the page can take longer than `STALE_SECONDS`.
     """
-    picked: _Picked | None = get(_PICKED)
+    picked: _PickedValues | None = get(_PICKED)
 
     def record_time() -> None:
         if picked is not None and picked.drawn is None:

@@ -72,7 +72,7 @@ def contents(
         first["texts"] += [
             each | {"name": "minus the weights for"} for each in _texts(minus) if each not in first["texts"]
         ]
-    # No time stamp: the same trace gives the same file.
+    # No time stamp, so that equal traces have equal files.
     return Contents(objects, gzip.compress(bytes(numbers), 6, mtime=0))
 
 

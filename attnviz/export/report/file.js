@@ -19,7 +19,7 @@ async function start() {
   const facts = JSON.parse(document.getElementById("facts").textContent);
   applyTheme(facts.theme);
   const numbers = await unpack(document.getElementById("numbers").textContent);
-  applyTheme(facts.theme); // again: the theme may have changed before the report listens
+  applyTheme(facts.theme); // again: the theme may have changed before the report listens for changes
   new Report(facts, numbers);
   document.documentElement.dataset.drawn = String(performance.now());
 }

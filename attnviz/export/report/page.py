@@ -109,7 +109,7 @@ def page(
         opening: Initial state.
         show: "atlas", "head" or both.
         choose_view: True to let readers switch between lines and matrix.
-        theme: Light, dark, or the reader's system setting. Prints are always light.
+        theme: Light, dark, or the reader's system setting. Printouts are always light.
     """
     facts = {
         "traces": data.traces,

@@ -1,4 +1,4 @@
-"""The initial state of a figure as a drawing."""
+"""The initial state of a figure as a static drawing."""
 
 from __future__ import annotations
 
@@ -25,56 +25,57 @@ MIN_LINE = 0.01
 # In pixels.
 _WIDTH = 640
 _EDGE = 16
-_TOP = 76  # below the title and the names of the axes
-_LEFT, _RIGHT = 190, 450  # start and end of the lines
+_TOP = 76  # upper edge of the picture, below the title and the names of the axes
+_LEFT, _RIGHT = 190, 450  # where lines start and end
 _MIN_ROW, _MAX_ROW = 12, 26  # heights; below the minimum, rows have no labels
-_MAX_SIDE = 2400  # height of all rows
-_MAX_NAME = 18  # characters, not pixels
+_MAX_SIDE = 2400  # maximum height of all rows together
+_MAX_NAME = 18  # maximum number of characters of a label
 _BAR = 84  # width of the colour bar with its numbers
 _TICKS = (0, 0.01, 0.1, 0.25, 0.5, 1)
 
 Shapes = list[Line | Cells | Text]
 
 
-def still(of: Matrices, opening: InitialView, title: str, *, atlas: bool, theme: Theme) -> Drawing:
+def still(data: Matrices, opening: InitialView, title: str, *, atlas: bool, theme: Theme) -> Drawing:
     """Draw the initial state of a figure.
 
     Args:
-        of: Shown matrices.
+        data: Matrices of the figure.
         title: Title above the drawing.
         atlas: True for thumbnails of all heads, False for one head.
         theme: Colour theme.
     """
-    token_view = of.token_views.get("hidden" if opening.hide_special else "plain", of.token_views["plain"])
-    at = of.layers.index(opening.layer + 1)
-    values, mask = of.shown(token_view)
+    views = data.token_views
+    token_view = views.get("hidden" if opening.hide_special else "plain", views["plain"])
+    at = data.layers.index(opening.layer + 1)
+    values, mask = data.shown(token_view)
     if not atlas:
         values, mask = values[at, opening.head], mask[at, 0]
     left = np.ones(values.shape[:-1], np.float32) if token_view.left is None else token_view.left
     drawn = faint(values, left if atlas or token_view.left is None else left[at, opening.head])
-    draw = partial(diverging, end=of.high) if of.signed else sequential
+    draw = partial(diverging, end=data.high) if data.signed else sequential
     levels = draw(drawn, mask=np.broadcast_to(mask, values.shape)).levels
     queries, keys = token_view.queries.labels, token_view.keys.labels
     if atlas:
-        shapes, width, height = _atlas(levels, [f"L{layer}" for layer in of.layers], of.signed, of.high)
+        shapes, width, height = _atlas(levels, [f"L{layer}" for layer in data.layers], data.signed, data.high)
     elif opening.view == "matrix":
-        shapes, width, height = _matrix(levels, queries, keys, of.signed, of.high)
+        shapes, width, height = _matrix(levels, queries, keys, data.signed, data.high)
     else:
         followed = [row for row in map(token_view.queries.index_of, opening.followed) if row is not None]
         numbers = values[followed].sum(axis=0) if followed else None
-        shapes, width, height = _lines(drawn / of.high, queries, keys, followed, numbers, of.signed)
+        shapes, width, height = _lines(drawn / data.high, queries, keys, followed, numbers, data.signed)
     return Drawing(width, height, [Text(title, _EDGE, 26, size=16, bold=True), *shapes], theme)
 
 
-def still_of_long(of: LargestWeights, opening: InitialView, title: str, theme: Theme) -> Drawing:
+def still_of_long(data: LargestWeights, opening: InitialView, title: str, theme: Theme) -> Drawing:
     """Draw the initial state of a long text's figure: a matrix of blocks."""
-    blocks = of.summaries[opening.head].blocks
-    window = whole_window(len(of.queries), len(of.keys))
+    blocks = data.summaries[opening.head].blocks
+    window = whole_window(len(data.queries), len(data.keys))
     mask = np.isfinite(blocks)
     queries, keys = (
         [token.label for token in block_tokens(side.groups, places, window.block)]
         for side, places in zip(
-            (of.queries, of.keys), window.ranges(len(of.queries), len(of.keys)), strict=True
+            (data.queries, data.keys), window.ranges(len(data.queries), len(data.keys)), strict=True
         )
     )
     levels = sequential(np.where(mask, blocks, 0), mask=mask).levels
@@ -95,12 +96,10 @@ def _lines(
     drawn = np.where(np.abs(weights) >= MIN_LINE, weights, 0)
     if followed:
         drawn[np.setdiff1d(np.arange(len(weights)), followed)] = 0
-    strongest = np.argsort(np.abs(drawn), axis=None)[-MAX_LINES:]
+    strongest = np.argsort(np.abs(drawn), axis=None)[-MAX_LINES:]  # the strongest is drawn last, on top
     shapes: Shapes = [
         _line(_LEFT, _middle(i, row), _RIGHT, _middle(j, row), drawn[i, j], signed)
-        for i, j in zip(
-            *np.unravel_index(strongest, weights.shape), strict=True
-        )  # the strongest last, on top
+        for i, j in zip(*np.unravel_index(strongest, weights.shape), strict=True)
         if drawn[i, j]
     ]
     shapes += _axis("query", _LEFT - 8, "end") + _axis("key", _RIGHT + 8, "start")

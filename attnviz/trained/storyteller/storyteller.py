@@ -1,4 +1,4 @@
-"""A small language model trained on stories: building, running, saving and loading."""
+"""Build, run, save and load a small language model that is trained on stories."""
 
 from __future__ import annotations
 

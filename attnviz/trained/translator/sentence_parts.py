@@ -77,7 +77,7 @@ def phrase(
         gender: Gender of the noun; None for any.
         avoided: Excluded adjectives.
         other_than: Excluded noun.
-        definite: Use "the".
+        definite: Always use "the".
         bare: Use no adjective.
     """
     definite = definite or perhaps(writer, 0.8)
@@ -114,7 +114,7 @@ def reason(
 
 
 def adverbial(writer: Writer, tense: Tense, share: float) -> list[str]:
-    """Write an adverbial of time with this probability; return its French words, or []."""
+    """Write an adverbial of time with probability `share`; return its French words, or []."""
     if not perhaps(writer, share):
         return []
     time = one_of(writer, ADVERBIALS[tense])
@@ -158,7 +158,7 @@ def _adjectives(kind: str) -> tuple[Adjective, ...]:
 
 @cache
 def predicates(kind: str) -> tuple[Predicate, ...]:
-    """Return the predicates that can follow "is"; colours are only used before a noun."""
+    """Return the predicates for a kind of noun, without colours, which are only used before a noun."""
     return tuple(
         each
         for each in PREDICATES

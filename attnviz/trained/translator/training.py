@@ -26,8 +26,8 @@ MAX_GRADIENT = 1.0
 class Settings:
     """All settings of a training run.
 
-    They determine the weights bit for bit on one machine with a fixed number of threads. Other machines can
-    round sums differently.
+    The settings determine the weights bit for bit on one machine with a fixed number of threads. Other
+    machines can round sums differently.
 
     Attributes:
         variant: Name in `VARIANTS`, which determines the attention loss.

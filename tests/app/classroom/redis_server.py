@@ -37,18 +37,9 @@ def running(folder: Path | None = None) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as temporary:
         directory = folder or Path(temporary)
         path = directory / "socket"
-        append_only = "yes" if folder else "no"
         options = (
-            "--port",
-            "0",
-            "--unixsocket",
-            path,
-            "--save",
-            "",
-            "--appendonly",
-            append_only,
-            "--dir",
-            directory,
+            *("--port", "0", "--unixsocket", path, "--save", ""),
+            *("--appendonly", "yes" if folder else "no", "--dir", directory),
         )
         process = subprocess.Popen([program, *options], stdout=subprocess.DEVNULL)
         try:

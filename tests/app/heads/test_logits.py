@@ -32,7 +32,7 @@ def test_parts_sum_to_the_logit_and_the_last_layer_has_the_models_probability() 
     heads = [(part.vectors @ direction).sum(axis=1) for part in found.parts if part.kind == "decoder"]
     shown = message(app, "head_map", "head to the difference")["values"]
     np.testing.assert_allclose(np.array(shown, dtype=float), np.concatenate(heads), atol=1e-4)
-    lens = message(app, "share_table", "decoded after each layer")["rows"]
+    lens = message(app, "share_table", "after each layer, and")["rows"]
     assert isinstance(lens, list)
     assert lens[-1]["written"][0] == percent(float(probabilities[0, first]), 1)
     assert len(lens) == len(heads) + 1

@@ -57,7 +57,7 @@ def test_map_shows_the_share_of_each_head() -> None:
     assert listed[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
 
 
-def test_share_is_of_the_log_odds_between_two_words() -> None:
+def test_shares_refer_to_the_log_odds_of_two_words() -> None:
     app = run_patching(text=NARROW, model="translator", patched_with=TIRED)
     french = attnviz.trace(NARROW, "translator").target
     expected = patching("translator", ModelInput(NARROW, target=french), TIRED, 9)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attnviz.app.lessons import compute
-from attnviz.app.lessons.cross_attention.values import cross, largest
+from attnviz.app.lessons.cross_attention.values import cross, keys_by_weight
 
 READER = "A hound was too tired to walk over the street."
 SOURCE = "The dog did not cross the road as it was too tired."
@@ -27,7 +27,7 @@ def test_similar_words_of_the_opening_pair_have_the_largest_weights() -> None:
     found = cross(READER, SOURCE)
     readers = [token.text for token in found.query_tokens]
     for query, key in (("hound", "dog"), ("street", "road"), ("tired", "tired")):
-        first = largest(found, readers.index(query))[0]
+        first = keys_by_weight(found, readers.index(query))[0]
         assert found.key_tokens[first.place].text == key
         assert first.weight > 0.7
 
@@ -35,7 +35,7 @@ def test_similar_words_of_the_opening_pair_have_the_largest_weights() -> None:
 @pytest.mark.parametrize("query", range(13))
 def test_keys_are_sorted_and_dot_products_are_lengths_times_cosine(query: int) -> None:
     found = cross(READER, SOURCE)
-    keys = largest(found, query)
+    keys = keys_by_weight(found, query)
     assert sorted(key.place for key in keys) == list(range(15))
     assert [key.weight for key in keys] == sorted(found.weights[0, query], reverse=True)
     length = np.linalg.norm(found.query[0, query])

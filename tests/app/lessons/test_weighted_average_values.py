@@ -126,9 +126,9 @@ def test_word_pieces_lose_only_capitals() -> None:
 
 @pytest.mark.parametrize("text", [TIRED, "Unhappier tokenization isn't ÉTÉ.", "🙂 שלום"])
 def test_word_pieces_equal_transformers(text: str) -> None:
-    theirs = reference_bert.tokenizer()
+    reference = reference_bert.tokenizer()
     found = word_pieces(text)
-    ids = theirs(text)["input_ids"]
+    ids = reference(text)["input_ids"]
     assert [piece.id for piece in found.pieces] == ids
-    assert [piece.text for piece in found.pieces] == theirs.convert_ids_to_tokens(ids)
-    assert found.vocabulary == len(theirs)
+    assert [piece.text for piece in found.pieces] == reference.convert_ids_to_tokens(ids)
+    assert found.vocabulary == len(reference)

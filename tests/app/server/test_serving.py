@@ -118,9 +118,8 @@ def _check_hosts_and_headers(server: Server) -> None:
         if status != 101:
             assert all(answer.getheader(name) == value for name, value in headers().items() if status != 403)
         connection.close()
-    assert headers()["Content-Security-Policy"].endswith(
-        "frame-ancestors 'self'"
-    )  # no other site may embed the app
+    # No other site may embed the app.
+    assert headers()["Content-Security-Policy"].endswith("frame-ancestors 'self'")
     assert server.tracebacks() == []
 
 

@@ -30,7 +30,7 @@ def draw(chosen: TokenSelection) -> None:
 def columns(chosen: TokenSelection, found: MeasuredToken) -> dict[str, list[str] | list[float]]:
     """Return the tokens and the values of each computed measure, by column name.
 
-    Occlusion has a column for each method; NaN where it cannot remove the token.
+    Each occlusion method has a column, with NaN for tokens that it cannot remove.
     """
     table: dict[str, list[str] | list[float]] = {"token": [numbered_label(group) for group in chosen.queries]}
     table |= {method: values.tolist() for method, values in found.occluded.items()}

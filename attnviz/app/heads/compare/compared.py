@@ -27,7 +27,7 @@ class Comparison:
     first: ModelInput
     second: ModelInput
 
-    def given(self, side: Side) -> ModelInput:
+    def input_of(self, side: Side) -> ModelInput:
         """Return the input of one side."""
         return self.first if side == "first" else self.second
 
@@ -51,12 +51,12 @@ def aligned(compared: Comparison) -> Grid:
 
 def weights(compared: Comparison, side: Side) -> Floats:
     """Return the weights between the words of one side, [layer, head, query, key]."""
-    return traces.weights(compared.model, compared.given(side), compared.kind, False, True)
+    return traces.weights(compared.model, compared.input_of(side), compared.kind, False, True)
 
 
 def aligned_weights(compared: Comparison, side: Side, layer: int, head: int) -> Floats:
     """Return one head's weights on the grid, [row, column]; NaN for missing words and masked cells."""
-    block = traces.trace(compared.model, compared.given(side)).of_kind(compared.kind)[layer]
+    block = traces.trace(compared.model, compared.input_of(side)).of_kind(compared.kind)[layer]
     mask = shown_mask(block.mask, *_shown(compared, side))
     numbers = np.where(mask, weights(compared, side)[layer, head], np.float32(np.nan))
     return aligned(compared).place(numbers, side)
@@ -86,4 +86,4 @@ def _layers(compared: Comparison) -> Iterator[tuple[Floats, Floats]]:
 
 def _shown(compared: Comparison, side: Side) -> tuple[DisplayTokens, ...]:
     """Return the words of one side: queries and keys, or one group if they are the same."""
-    return traces.shown(compared.model, compared.given(side), compared.kind, False, True)
+    return traces.shown(compared.model, compared.input_of(side), compared.kind, False, True)

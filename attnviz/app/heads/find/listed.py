@@ -1,4 +1,4 @@
-"""Tokens in their sentences: the token that each attends to most, and a link to Explore."""
+"""A found token in its sentence, with the token that it attends to most and a link to Explore."""
 
 from __future__ import annotations
 

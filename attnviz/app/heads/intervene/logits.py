@@ -28,39 +28,39 @@ from attnviz.models.catalogue import Entry
 from attnviz.text import decimal, head_name, isolated, percent
 from attnviz.trace import Floats, Kind
 
-_OFFERED = 10  # number of tokens in the selects
-_LISTED = 12  # number of drawn contributions
+_NUM_OFFERED = 10  # number of tokens in the selects
+_NUM_LISTED = 12  # number of drawn contributions
 
 
 @dataclass(frozen=True, eq=False)
-class _Likely:
+class _LikelyTokens:
     """The most likely tokens at a position, and their probabilities after each layer.
 
     Attributes:
         ids: Token ids, most likely first.
         labels: Label of each token.
-        after: [layer + 1, token], probabilities, starting with the embeddings.
-        best: Most likely token after each layer.
+        probabilities: [layer + 1, token], after the embeddings and after each layer.
+        best: Most likely token after the embeddings and after each layer.
     """
 
     ids: tuple[int, ...]
     labels: tuple[str, ...]
-    after: Floats
+    probabilities: Floats
     best: tuple[str, ...]
 
 
 @cached("Decoding after each layer …")
-def _likely(model: Entry, given: ModelInput, place: int) -> _Likely:
-    with loading.gate:  # attnviz's own models do not need transformers
+def _likely(model: Entry, given: ModelInput, place: int) -> _LikelyTokens:
+    with loading.gate:  # imported late, because attnviz's own models do not need transformers
         from attnviz.capture.residual_stream import logit_lens
 
     loaded = loading.opened(model)
     logits = logit_lens(loaded, given, place).logits
     after = np.exp(logits - logits.max(axis=1, keepdims=True))
     after /= after.sum(axis=1, keepdims=True)
-    ids = tuple(map(int, np.argsort(-after[-1], kind="stable")[:_OFFERED]))
+    ids = tuple(map(int, np.argsort(-after[-1], kind="stable")[:_NUM_OFFERED]))
     best = loaded.words(after.argmax(axis=1).tolist())
-    return _Likely(ids, loaded.words(ids), after[:, ids], best)
+    return _LikelyTokens(ids, loaded.words(ids), after[:, ids], best)
 
 
 @cached("Decomposing the logits …")
@@ -87,7 +87,7 @@ def draw(chosen: Intervention, place: int) -> None:
         one = names[LOGIT_OF.select("Token", list(names))]
     with right:
         others = [name for name, at in names.items() if at != one]
-        other = names[LOGIT_AGAINST.select("Against", others)]
+        other = names[LOGIT_AGAINST.select("Compared with", others)]
     found, bias = _parts(chosen.entry, chosen.given, place, likely.ids[one], likely.ids[other])
     first, second = (markdown.code(likely.labels[at]) for at in (one, other))
     difference = found.total + bias
@@ -124,7 +124,7 @@ def _largest(found: Contributions, keys: Mapping[Kind, Sequence[DisplayToken]]) 
             (f"{of_kind}{head_name(layer, head)} {names[at]}", float(share))
             for (layer, head, at), share in np.ndenumerate(shares)
         ]
-    parts = sorted(parts, key=lambda part: -abs(part[1]))[:_LISTED]
+    parts = sorted(parts, key=lambda part: -abs(part[1]))[:_NUM_LISTED]
     longest = abs(parts[0][1]) or 1.0
     token_bars(
         "logit parts",
@@ -136,7 +136,7 @@ def _largest(found: Contributions, keys: Mapping[Kind, Sequence[DisplayToken]]) 
                 "label": label,
                 "size": abs(share) / longest,
                 "written": decimal(share, 3),
-                "hint": f"{label}: {decimal(share, 4)} of the difference",
+                "hint": f"{label}: contribution {decimal(share, 4)}",
                 "marked": False,
             }
             for rank, (label, share) in enumerate(parts, start=1)
@@ -153,7 +153,7 @@ def _heads(chosen: Intervention, found: Contributions) -> None:
         "logit heads",
         title=f"contribution of each {kind} head to the difference of the logits, summed over all key tokens",
         values=values,
-        texts=[f"{decimal(value, 4)} of the difference" for value in values.ravel().tolist()],
+        texts=[f"contribution {decimal(value, 4)}" for value in values.ravel().tolist()],
         printed=[decimal(value, 2) for value in values.ravel().tolist()],
         low=(-limit, decimal(-limit)),
         high=(limit, decimal(limit)),
@@ -163,13 +163,13 @@ def _heads(chosen: Intervention, found: Contributions) -> None:
     )
 
 
-def _lens(likely: _Likely, one: int) -> None:
+def _lens(likely: _LikelyTokens, one: int) -> None:
     """Draw the probability of a token, decoded after each layer."""
     last = len(likely.best) - 1
     token_bars(
         "logit lens",
-        title=f"probability of “{isolated(likely.labels[one])}”, decoded after each layer; "
-        "beside the layer, the most likely token",
+        title=f"probability of “{isolated(likely.labels[one])}” after each layer, and the layer’s most "
+        "likely token",
         bars=[
             {
                 "number": layer,
@@ -179,11 +179,11 @@ def _lens(likely: _Likely, one: int) -> None:
                 "hint": f"after {f'layer {layer}' if layer else 'the embedding'}: {percent(float(share), 1)}",
                 "marked": layer == last,
             }
-            for layer, (best, share) in enumerate(zip(likely.best, likely.after[:, one], strict=True))
+            for layer, (best, share) in enumerate(zip(likely.best, likely.probabilities[:, one], strict=True))
         ],
     )
     cited_markdown(
-        ":small[The vector at this position, decoded with the model’s final norm and output matrix (logit "
-        "lens, Nostalgebraist 2020). The last row is the model’s prediction. Earlier layers were not trained "
-        "to be decoded like this.]"
+        ":small[The vector at this position after each layer, decoded with the model’s final norm and output "
+        "matrix (logit lens, Nostalgebraist 2020). The last row is the model’s prediction. Earlier layers "
+        "were not trained to be decoded like this.]"
     )

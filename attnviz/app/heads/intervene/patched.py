@@ -1,4 +1,4 @@
-"""Activation patching: each head's output for one sentence, patched into the run on another."""
+"""Activation patching: each head's output for one sentence, patched into the run on another sentence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.text import decimal, percent, signed_share
 from attnviz.trace import Trace
 
-_SHOWN = 10
+_MAX_BUTTONS = 10
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _request(chosen: Intervention, other: str, place: int | None) -> _Request:
     """Check the inputs and return the request.
 
     Raises:
-        AttnvizError: the second sentence cannot be read, or the two cannot be compared.
+        AttnvizError: the second sentence cannot be read, or cannot be compared with the first.
     """
     model, given = chosen.entry, chosen.given
     generated = traces.trace(model, given)
@@ -106,9 +106,9 @@ def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]
     st.markdown(_outcome(request, found))
     if found.together is not None:
         st.markdown(
-            f":small[The shares sum to {signed_share(found.shares.sum())}. The sum need not be 100 %: heads "
-            "build on each other, and two can have the same effect. A head with a negative share increases "
-            f"the difference. Patching all heads together restores {signed_share(found.together)}.]"
+            f":small[The shares sum to {signed_share(found.shares.sum())}, which need not be 100 %: later "
+            "heads depend on earlier heads, and several can have the same effect. Heads with negative shares "
+            f"increase the difference. Patching all heads together restores {signed_share(found.together)}.]"
         )
     limit = float(np.abs(found.shares).max()) or 1.0
     ranking.draw_map(
@@ -123,7 +123,7 @@ def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]
         high=(limit, signed_share(limit)),
         kind="diverging",
     )
-    strongest: Sequence[int] = order[:_SHOWN].tolist()
+    strongest: Sequence[int] = order[:_MAX_BUTTONS].tolist()
     ranking.offer(
         chosen, "patched most", [found.patched[at] for at in strongest], [texts[at] for at in strongest]
     )
@@ -143,5 +143,5 @@ def _outcome(request: _Request, found: Patching) -> str:
         f"({percent(one.clean, 1)} against {percent(one.corrupted, 1)}), the second "
         f"{markdown.code(other.text)} ({percent(other.corrupted, 1)} against {percent(other.clean, 1)}); "
         "no other token’s probability differs more in the same direction. A head’s share is the part of the "
-        "change of the log odds of these two tokens that patching its output restores."
+        "change in these two tokens’ log odds that patching its output restores."
     )

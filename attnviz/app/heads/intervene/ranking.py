@@ -20,7 +20,7 @@ from attnviz.experiments.progress import Progress
 from attnviz.interventions.edit import Edit
 from attnviz.text import head_name, percent
 
-_SHOWN = 10
+_MAX_BUTTONS = 10
 
 
 def draw(chosen: Intervention, place: int | None) -> None:
@@ -45,7 +45,7 @@ def job(chosen: Intervention, place: int | None) -> Job[Ablation]:
 
 
 def cosine_changes(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
-    """Return 1 − cosine of the outputs, [variant, token], for the text of the selected token."""
+    """Return 1 − cosine of each output before and after, [variant, token], in the selected token's text."""
     of_encoder = chosen.kind == "encoder" and moved.source is not None
     cosine_change = moved.source if of_encoder else moved.cosine_change
     assert cosine_change is not None  # noqa: S101 - for the type checker
@@ -53,16 +53,16 @@ def cosine_changes(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
 
 
 def sizes(chosen: Intervention, moved: OutcomeDistances) -> Numbers:
-    """Return the measure that ranks heads, [variant].
+    """Return the size of each variant's effect, [variant], by which heads are ranked.
 
-    The measure is the total variation of the prediction or, without a prediction, 1 − cosine of the
+    The size is the total variation of the prediction or, without a prediction, 1 − cosine of the
     chosen token's output.
     """
     return cosine_changes(chosen, moved)[:, chosen.query] if moved.variation is None else moved.variation
 
 
 def angle(cosine_change: float) -> str:
-    """Format 1 − cosine as an angle: "5.7°"; only 0 is shown as 0."""
+    """Format 1 − cosine as an angle: "5.7°", or "<0.1°" for a small angle above 0."""
     text = f"{float(angles(cosine_change)):.1f}°"
     return "<0.1°" if text == "0.0°" and cosine_change > 0 else text
 
@@ -91,7 +91,7 @@ def _draw_ranking(chosen: Intervention, progress: Progress[Ablation]) -> None:
         low=(0.0, "0"),
         high=(float(shown.max()) or 1.0, formatted(float(size.max()))),
     )
-    strongest = [at for at in np.argsort(-size, kind="stable")[:_SHOWN] if size[at] > 0]
+    strongest = [at for at in np.argsort(-size, kind="stable")[:_MAX_BUTTONS] if size[at] > 0]
     offer(
         chosen, "ranked", [ablated[at] for at in strongest], [formatted(float(size[at])) for at in strongest]
     )
@@ -161,4 +161,4 @@ def _open_edit(edit: Edit) -> None:
 
 def _open(layer: int, head: int) -> None:
     controls.open_head(layer, head)
-    st.rerun()  # the control for the head is outside of this fragment
+    st.rerun()  # the control for the head is outside this fragment

@@ -125,7 +125,7 @@ def _head(page: LessonPage, row: Row) -> str:
 
 
 def _choose_edits(page: LessonPage, text: str, model: str) -> tuple[str, ...]:
-    """Draw the box for edits and return them, or none if one is invalid; a new sentence clears the box."""
+    """Draw the box for edits; return the edits, or none if any is invalid. A new sentence clears the box."""
     if (text, model) == (OPENING, catalogue.TRANSLATOR) and not EDITS.is_set and not in_link(EDITS):
         EDITS.set([OPENING_EDIT])
     typed = changes(
@@ -232,7 +232,7 @@ def _figure(page: LessonPage, chosen: Selection) -> None:
             shown.append(
                 {"place": place, "label": label, "shares": shares, "written": formatted, "marked": marked}
             )
-        share_table(f"cause {key}", title=title, of="token", columns=columns, rows=shown)
+        share_table(f"cause {key}", title=title, row_kind="token", columns=columns, rows=shown)
 
     result, weights = st.columns(2, gap="medium")
     with result:

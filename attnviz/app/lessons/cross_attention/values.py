@@ -16,7 +16,7 @@ from attnviz.transformer.attention import AttentionSteps, scaled_dot_product_att
 def cross(reader: str, source: str) -> Block:
     """Return cross-attention between the vectors of two texts after the last layer of the bundled BERT.
 
-    BERT reads each text by itself; queries, keys and values are its output vectors, without parameters.
+    BERT reads each text by itself; queries, keys and values are its output vectors, without projections.
 
     Args:
         reader: Text of the queries.
@@ -69,7 +69,7 @@ class KeyToken:
     cosine: float
 
 
-def largest(block: Block, query: int) -> list[KeyToken]:
+def keys_by_weight(block: Block, query: int) -> list[KeyToken]:
     """Return all key tokens, by decreasing weight from one query."""
     vector = block.query[0, query]
     found = []

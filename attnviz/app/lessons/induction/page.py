@@ -55,11 +55,11 @@ OPENING = random_words(_OPENING_DRAW)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Selection:
     """The repeated words, the chosen word, and the ablated heads.
 
     Attributes:
-        place: Index of the chosen word, from 0; never the last.
+        place: Index of the chosen word, from 0; the last word cannot be chosen.
         ablated: Edits that ablate heads, such as "decoder 1-2".
     """
 
@@ -101,7 +101,7 @@ def draw() -> None:
             picture = st.container()
             heads = _edits(np.ndindex(measured(model=model).prefix_matching.shape))
             ablated = EDITS.draw(page.label("ablated"), heads, placeholder=page.label("none"))
-            chosen = Chosen(words, place, model, tuple(sorted(ablated)))
+            chosen = Selection(words, place, model, tuple(sorted(ablated)))
             with picture:
                 _picture(page, chosen)
         _explain(page, chosen)
@@ -155,7 +155,7 @@ def _checked(text: str) -> tuple[str, ...]:
             f"The text has {plural(len(words), 'word')}. Type {MIN_WORDS} to {MAX_WORDS} words."
         )
     if repeated := [word for word in words if words.count(word) > 1]:
-        raise AttnvizError(f"{quoted(repeated[0])} is repeated. Type different words.")
+        raise AttnvizError(f"{quoted(repeated[0])} is repeated. Type each word only once.")
     return words
 
 
@@ -170,7 +170,7 @@ def _draw_words() -> None:
     REPEATED.set(random_words(draws))
 
 
-def _picture(page: LessonPage, chosen: Chosen) -> None:
+def _picture(page: LessonPage, chosen: Selection) -> None:
     """Draw the first induction head, the first previous-word head, and a table of the copied words."""
     found, roles = _repeated(chosen.words, chosen.ablated, model=chosen.model), chosen.measured()
     about = page.label(
@@ -225,7 +225,7 @@ def _picture(page: LessonPage, chosen: Chosen) -> None:
     share_table(
         "copied words",
         title=page.label("copied_title"),
-        of="",
+        row_kind="",
         columns=[name for name, _ in shown],
         rows=[
             {
@@ -240,7 +240,7 @@ def _picture(page: LessonPage, chosen: Chosen) -> None:
     )
 
 
-def _explain(page: LessonPage, chosen: Chosen) -> None:
+def _explain(page: LessonPage, chosen: Selection) -> None:
     intact = chosen.measured()
     control = values.control_heads(intact)
     page.explain(
@@ -262,7 +262,7 @@ def _listed(heads: Heads) -> str:
     return ", ".join(head_name(*head) for head in heads)
 
 
-def _predict(page: LessonPage, chosen: Chosen) -> None:
+def _predict(page: LessonPage, chosen: Selection) -> None:
     """Draw the question about the token with the largest weight in an induction head; no head is ablated."""
     head = chosen.measured().induction_heads[0]
     found = _repeated(chosen.words, model=chosen.model)
@@ -279,7 +279,7 @@ def _predict(page: LessonPage, chosen: Chosen) -> None:
     )
 
 
-def _every(page: LessonPage, chosen: Chosen) -> None:
+def _every(page: LessonPage, chosen: Selection) -> None:
     """Draw a table of results with each head, all heads of a role, or the control heads ablated."""
     intact = chosen.measured()
     roles = {head: page.label("previous") for head in intact.previous_word_heads}

@@ -18,7 +18,7 @@ _LOOK: dict[Name, tuple[Marker, Colour]] = {
     "lstm_attention": ("diamond", "query"),
     "transformer": ("circle", "weights"),
 }
-_LABEL_HEIGHT = 15  # percent; between the curves
+_LABEL_HEIGHT = 15  # percent on the vertical axis; between the curves
 
 
 def draw() -> None:
@@ -28,13 +28,14 @@ def draw() -> None:
         results = {name: values.results(found, name) for name in NAMES}
         shown = values.distances_shown(found)
         words = [found.words[place] for place in shown]
-        medians = {name: np.median(of.exact, axis=0)[shown].tolist() for name, of in results.items()}
+        exact = {name: np.median(result.exact, axis=0) for name, result in results.items()}
+        medians = {name: median[shown].tolist() for name, median in exact.items()}
         seeds = len(results["lstm"].exact)
         rates = len({run.learning_rate for run in found.runs})
         with page.picture:
             _chart(page, found, results)
         trained = slice(found.max_trained_clauses + 1)
-        lowest = {name: float(np.median(of.exact, axis=0)[trained].min()) for name, of in results.items()}
+        lowest = {name: float(median[trained].min()) for name, median in exact.items()}
         page.explain(
             clauses=found.max_trained_clauses,
             seeds=seeds,
@@ -44,7 +45,7 @@ def draw() -> None:
         with page.beside:
             page.text("table", words=words, seeds=seeds, **medians)
         page.predict(of_sentence=False, words=words, **medians)
-        pronouns = {name: of.pronoun[:, found.max_trained_clauses] for name, of in results.items()}
+        pronouns = {name: result.pronoun[:, found.max_trained_clauses] for name, result in results.items()}
         shares_by_seed = {name: ", ".join(map(percent, shares)) for name, shares in pronouns.items()}
         page.further(
             page.text_section("pronoun", words=words, seeds=seeds, **shares_by_seed),
@@ -55,7 +56,7 @@ def draw() -> None:
                 steps=f"{found.runs[0].steps:,}",
                 runs=len(found.runs),
                 sentences=found.sentences,
-                **{name: of.learning_rate for name, of in results.items()},
+                **{name: result.learning_rate for name, result in results.items()},
             ),
         )
 
@@ -65,8 +66,8 @@ def _chart(page: LessonPage, found: Distances, results: dict[Name, Results]) -> 
     words = [round(apart, 1) for apart in found.words]
     longest = words[found.max_trained_clauses]
     lines, medians = [], dict[str, str]()
-    for name, of in results.items():
-        median, low, high = (100 * each(of.exact, axis=0) for each in (np.median, np.min, np.max))
+    for name, result in results.items():
+        median, low, high = (100 * measure(result.exact, axis=0) for measure in (np.median, np.min, np.max))
         marker, colour = _LOOK[name]
         printed = ["" for _ in words[:-1]] + [f"{median[-1]:.0f} %" if name != "lstm" else ""]
         lines.append(

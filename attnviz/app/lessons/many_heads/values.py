@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from attnviz.app.lessons.compute import bert, parameters, run
+from attnviz.app.lessons.compute import bert, num_parameters, run
 from attnviz.capture.arrays import owned
 from attnviz.trace import Floats
 from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
@@ -116,5 +116,5 @@ def costs(d_model: int, heads: Iterable[int], tokens: int) -> tuple[Cost, ...]:
             module = MultiHeadAttention(d_model, n_heads)
         counted = multiply_adds(tokens, d_model, n_heads)
         weights = n_heads * tokens**2
-        found.append(Cost(n_heads, d_model // n_heads, parameters(module), counted, weights))
+        found.append(Cost(n_heads, d_model // n_heads, num_parameters(module), counted, weights))
     return tuple(found)

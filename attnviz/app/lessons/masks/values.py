@@ -50,7 +50,7 @@ class MaskChoice:
 
 @dataclass(frozen=True, eq=False)
 class MaskedRun:
-    """The weights of the head with the same number in each layer, without and with a mask.
+    """The weights of one head per layer, all with the same number, without and with a mask.
 
     Attributes:
         tokens: Tokens of the sentence, then the [PAD] tokens.
@@ -97,7 +97,7 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
 
 
 def cells(choice: MaskChoice, tokens: int) -> Mask:
-    """Return a mask, [query, key], True where a query may attend to a key; [PAD] follows `tokens` tokens."""
+    """Return a mask, [query, key], True where a query may attend to a key; `tokens` excludes [PAD]."""
     total = tokens + choice.pads
     masks = {
         "none": lambda: no_mask(total, total),
@@ -111,7 +111,7 @@ def cells(choice: MaskChoice, tokens: int) -> Mask:
 
 
 def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
-    """Return the weights of one head, [layer, query, key], with the mask in every layer and head.
+    """Return the weights of one head per layer, [layer, query, key]; all layers and heads have the mask.
 
     Args:
         tokens: The input.
@@ -130,12 +130,12 @@ def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
 
 @dataclass(frozen=True)
 class Renormalized:
-    """The effect of the causal mask on one row of layer 1, where it leaves the unmasked scores unchanged.
+    """The effect of the causal mask on one row of layer 1, where unmasked scores do not change.
 
     Attributes:
         key: Position of the key with the largest weight under the mask.
         before: Weight of this key without a mask.
-        allowed: Sum of the weights of all keys up to the query without a mask.
+        allowed: Sum of the weights, without a mask, of all keys up to the query.
         after: Weight of this key with the mask: before / allowed.
     """
 
@@ -183,7 +183,7 @@ class Reach:
 
 
 def replaced(text: str, place: int, replacement: str) -> str:
-    """Replace one token of a text by another word.
+    """Replace one token of a text with another word.
 
     Args:
         text: The sentence.
@@ -215,7 +215,9 @@ def reach(text: str, edited: str) -> Reach:
     """
     before, after = (compute.token_ids(compute.tokens(each)) for each in (text, edited))
     if len(before) != len(after):
-        raise AttnvizError(f"One text has {len(before)} tokens, the other {len(after)}.")
+        raise AttnvizError(
+            f"Both texts need the same number of tokens, but have {len(before)} and {len(after)}."
+        )
     causal = causal_mask(len(before))
     encoder, decoder = (
         compare_outputs(

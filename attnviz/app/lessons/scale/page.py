@@ -1,4 +1,4 @@
-"""The lesson "Scaling by √d": random vectors, without and with the division."""
+"""The lesson "Scaling by √d": dot products of random vectors, without and with the division."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from attnviz.app.state.choices import D_HEAD, VECTORS_SEED
 from attnviz.models import catalogue
 
 SIZES = tuple(2**power for power in range(11))
-NUM_PAIRS = 200  # few enough for visible sampling error
+NUM_PAIRS = 200  # so few that the sampling error is visible
 NUM_KEYS = 8  # uniform weights have an entropy of exactly 3 bits
 MODEL_D = catalogue.entry(MODEL).d_head
 CODE = (
@@ -89,7 +89,7 @@ def _picture(page: LessonPage, d: int, seed: int) -> None:
         entropies = [f"{each.entropy:.2f}" for each in (row.plain, row.scaled)]
         share_table(
             "random row",
-            of="key",
+            row_kind="key",
             title=title,
             about=page.label("row_about", seed=seed),
             columns=(page.label("weight_without"), page.label("weight_with")),

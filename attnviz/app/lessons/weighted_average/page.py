@@ -33,10 +33,10 @@ CODE = (
     ),
 )
 
-_MAX_NUMBERS = 32  # maximum entries of a vector in the picture
-_MAX_ROWS = 20  # maximum tokens in the picture
+_MAX_NUMBERS = 32  # maximum number of entries of a vector in the picture
+_MAX_ROWS = 20  # maximum number of tokens in the picture
 _MAX_PIECES = 60
-_MAX_CHARACTERS = 300  # maximum characters shown of the decoded text
+_MAX_CHARACTERS = 300  # maximum number of characters of the decoded text
 
 _ARRAYS = {
     "weights": array_info("weight", "", "weights", "w", "the weights", "numbers"),

@@ -1,4 +1,4 @@
-"""Forward passes over images, cached."""
+"""Cached forward passes over images."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def example_png(name: str) -> bytes:
 
 
 class ShownPicture(NamedTuple):
-    """A picture and the model's version of it, as data URLs.
+    """A picture, and the version that the model reads, as data URLs.
 
     Attributes:
         whole: The original picture.
@@ -59,7 +59,7 @@ def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
         file: The picture, in one of `PICTURE_FORMATS`.
 
     Raises:
-        AttnvizError: the model or the picture cannot be used; see the message.
+        AttnvizError: the model or the picture cannot be used.
     """
     from attnviz.capture import pictures
 
@@ -72,7 +72,7 @@ def processed(model: Entry, name: str, file: bytes) -> ProcessedPicture:
 
 @cached("Running the model on the image and the text …")
 def read(model: Entry, file: bytes, text: str) -> tuple[Trace, Prediction]:
-    """Run a vision-language model; return the trace and its prediction. Raises the errors of `processed`."""
+    """Run a vision-language model; return the trace and the prediction. Raises the errors of `processed`."""
     given = ModelInput(text, images=(file,))
     trace = loading.trace(model.name, given, selection=Selection(max_weight_bytes=_MAX_WEIGHT_BYTES))
     [expected] = loading.load(model.name).predictions(given)
@@ -80,7 +80,7 @@ def read(model: Entry, file: bytes, text: str) -> tuple[Trace, Prediction]:
 
 
 def view(trace: Trace, patches: Sequence[Patch]) -> ShownPicture:
-    """Return the picture that was read with a text, and the area of these patches."""
+    """Return the picture that a vision-language model has read, and the area of these patches."""
     picture = f"data:image/png;base64,{base64.b64encode(trace.pictures[0]).decode('ascii')}"
     lefts, tops, rights, bottoms = zip(*(patch.box for patch in patches), strict=True)
     box = (min(lefts), min(tops), max(rights), max(bottoms))
@@ -93,7 +93,7 @@ def weights_of(trace: Trace, places: tuple[int, ...], query: int, *, received: b
 
     Args:
         places: Indices into `tokens_of`, in the order of the result.
-        query: Index of the token in the trace.
+        query: Index of the token in `tokens_of`.
         received: Return the weights on the token (its column), not those from it (its row).
     """
     cross_block = _first_cross_block(trace)
@@ -107,7 +107,7 @@ def weights_of(trace: Trace, places: tuple[int, ...], query: int, *, received: b
         else:
             rows.append([block.row(head, query) for head in heads])
     found = np.array(rows, np.float32)
-    if cross_block is not None:  # in cross-attention, only words attend, and only to patches
+    if cross_block is not None:  # in cross-attention, text tokens attend to the picture only
         padding = (0, cross_block.shape[2]) if received else (words, 0)
         found = np.pad(found, [(0, 0), (0, 0), padding], constant_values=np.nan)
     return found[..., list(places)]
@@ -119,9 +119,9 @@ def _first_cross_block(trace: Trace) -> Block | None:
 
 
 def tokens_of(trace: Trace) -> tuple[tuple[Token, ...], int]:
-    """Return the tokens of a trace, and the number of text tokens before them; 0 without cross-attention.
+    """Return the tokens of a trace and, with cross-attention to the picture, the number of text tokens.
 
-    With cross-attention to the picture, all words come before the tokens of the encoder.
+    The text tokens come before the tokens of the encoder. Without cross-attention, the number is 0.
     """
     if (cross_block := _first_cross_block(trace)) is None:
         return trace.tokens, 0

@@ -34,13 +34,13 @@ def patches(
     Args:
         picture: Data URL of the part that the patches cover, as the model reads it.
         whole: Data URL of the original picture, for the thumbnail.
-        pixels: Store id of the array `rows`, float32 [layer × head, token], the weights of the query token,
-            with the index of the token as metadata `query`.
+        pixels: Store id of the array `rows`, float32 [layer × head, token], the weights of the selected
+            token, with its index as metadata `query`.
         rows, columns: Numbers of rows and columns of patches.
         names: Names of the tokens that are not patches.
         layer, head: Shown head, from 1.
         heads: Number of heads in the layer.
-        query: Query token.
+        query: Selected token.
         words: Number of text tokens, which come first.
         box: Left, top, right and bottom edge of the area of the patches, as fractions of the picture.
         on_pick: Called with the token that the visitor selected.
