@@ -34,10 +34,11 @@ class TextTooLong(AttnvizError):
         self.tokens = length if unit == "tokens" else None
         self.limit = limit
         subject, pronoun = ("The two texts together have", "them") if together else ("This text has", "it")
-        reader, excess = "the model" if unit == "tokens" else "attnviz", length - limit
+        reader = "the model" if unit == "tokens" else "attnviz"
+        excess = length - limit
         super().__init__(
             f"{subject} {length:,} {unit}; {reader} reads at most {limit:,}. "
-            f"Shorten {pronoun} by {excess:,} {unit[:-1] if excess == 1 else unit} or more and try again."
+            f"Shorten {pronoun} by {excess:,} {unit if excess > 1 else unit[:-1]} or more and try again."
         )
 
 
