@@ -219,11 +219,11 @@ def trace_many(
     >>> [trace.stack("encoder").shape for trace in trace_many(["The dog slept.", "It was very tired."])]
     [(6, 12, 6, 6), (6, 12, 7, 7)]
 
-    The texts of a batch are padded to the longest, and padding is removed from the traces. Values may differ
-    from those of a text traced alone by rounding: about 1e-6 in float32, more for large scores. Texts
-    are traced one at a time if an encoder–decoder generates the target, if vectors are stored, or if a batch
-    for a model with token types mixes pairs and single texts. The arrays of a trace are views of its batch's
-    arrays, which stay in memory until all traces of the batch are deleted.
+    The texts of a batch are padded to the longest, and padding is removed from the traces. Because of
+    rounding, values may differ from those of a text traced alone: by about 1e-6 in float32, more for large
+    scores. Texts are traced one at a time if an encoder–decoder generates the target, if vectors are stored,
+    or if a batch for a model with token types mixes pairs and single texts. The arrays of a trace are views
+    of its batch's arrays, which stay in memory until all traces of the batch are deleted.
 
     Args:
         texts: each as for `trace`, or a pair, (text, second); or the output of a transformers tokenizer
@@ -337,8 +337,8 @@ def patching(
         clean, corrupted: two sentences with the same number of tokens that differ in one or a few words.
         model, target, tokenizer, dtype, device: as for `trace`. Both sentences have the same
             target; None: the text that the model generates for the clean sentence.
-        place: the token at which the outcome is measured, from 0, or its text if it occurs once; in the
-            decoder, if there is one.
+        place: the position, from 0, of the token at which the outcome is measured (in the decoder, if there
+            is one), or the token's text if it occurs once.
         rows_of: a head, "encoder 2-1", or "2-1" for a model with one kind of attention: patch its output at
             one token at a time; None: patch the complete output of each head.
 

@@ -21,7 +21,7 @@ import attnviz
 from attnviz import importing
 from attnviz.analysis.display_tokens import visible_text
 from attnviz.cli import app
-from attnviz.cli.output import written
+from attnviz.cli.output import saved_line
 from attnviz.errors import AttnvizError
 from attnviz.models import allowed
 
@@ -118,7 +118,7 @@ def write_site(
     from attnviz.site.build import build
 
     build(out)
-    sys.stdout.write(written(out / "index.html"))
+    sys.stdout.write(saved_line(out / "index.html"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

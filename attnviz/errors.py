@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from attnviz.text import plural
-
 _MAX_QUOTED = 40  # maximum number of characters of an unknown word in a message
 _MAX_NAME_LENGTH = 60  # maximum number of characters of a name in a message
 
@@ -37,9 +35,10 @@ class TextTooLong(AttnvizError):
         self.limit = limit
         subject, pronoun = ("The two texts together have", "them") if together else ("This text has", "it")
         reader = "the model" if unit == "tokens" else "attnviz"
+        excess = length - limit
         super().__init__(
             f"{subject} {length:,} {unit}; {reader} reads at most {limit:,}. "
-            f"Shorten {pronoun} by {plural(length - limit, unit[:-1])} or more and try again."
+            f"Shorten {pronoun} by {excess:,} {unit if excess > 1 else unit[:-1]} or more and try again."
         )
 
 

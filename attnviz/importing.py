@@ -49,7 +49,7 @@ def need(*requirements: str, extra: str | None = None) -> None:
         except metadata.PackageNotFoundError:
             missing.append(requirement)
             continue
-        if not _within(found, requirement):
+        if not _satisfies(found, requirement):
             untested = f"attnviz is tested with {requirement}, and {name} {found} is installed."
             warnings.warn(untested, stacklevel=2)
     if missing:
@@ -61,7 +61,7 @@ def need(*requirements: str, extra: str | None = None) -> None:
         )
 
 
-def _within(version: str, requirement: str) -> bool:
+def _satisfies(version: str, requirement: str) -> bool:
     """Return whether a version such as "2.13.0+cpu" satisfies "torch>=2.6,<3"."""
     bounds = dict(re.findall(r"(>=|<)([\d.]+)", requirement))
     release = _release(version)

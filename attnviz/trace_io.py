@@ -82,7 +82,7 @@ def read(file: File) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
                 return _read(archive, length)
         except InvalidTrace:
             raise
-        except Exception as error:  # damage may raise anything: a zipfile error, a JSON error, a KeyError
+        except Exception as error:  # a damaged file can cause a zipfile error, a JSON error or any other
             raise damaged(f"{type(error).__name__}: {str(error)[:_MAX_QUOTED]}") from error
 
 
@@ -125,10 +125,10 @@ def _read(archive: zipfile.ZipFile, length: int) -> tuple[dict[str, Any], dict[s
         # Compressed content could expand to any size.
         if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
             raise damaged(f"{name} is compressed, which version {VERSION} does not allow")
-    claimed = sum(member.file_size for member in members.values())
-    if claimed > length:
-        raise damaged(f"its arrays should have {claimed:,} bytes, but the file has {length:,} bytes")
-    _check_sizes(members["header"].file_size, claimed - members["header"].file_size)
+    stated_size = sum(member.file_size for member in members.values())
+    if stated_size > length:
+        raise damaged(f"its arrays should have {stated_size:,} bytes, but the file has {length:,} bytes")
+    _check_sizes(members["header"].file_size, stated_size - members["header"].file_size)
     header = json.loads(_array(archive, members.pop("header")).tobytes())
     if header.pop("format") != FORMAT:
         raise InvalidTrace("This file is not a trace that attnviz wrote.")

@@ -30,7 +30,7 @@ def test_an_untested_version_causes_a_warning(requirement: str, monkeypatch: pyt
     ],
 )
 def test_versions_are_compared_number_by_number(version: str, requirement: str, tested: bool) -> None:
-    assert importing._within(version, requirement) is tested
+    assert importing._satisfies(version, requirement) is tested
 
 
 def test_the_error_names_all_missing_packages_of_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,7 +193,7 @@ def with_header(**changes: Any) -> bytes:
 
 
 class FailsOnUnpickling:
-    """An object whose pickle fails the test when it is loaded."""
+    """An object that fails the test when it is unpickled."""
 
     def __reduce__(self) -> Any:
         return (pytest.fail, ("a pickle was loaded",))

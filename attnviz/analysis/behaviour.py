@@ -78,7 +78,7 @@ def behaviours(
         weights: [layer, head, query, key], the model's weights.
         queries: Query tokens.
         keys: Key tokens; None for self-attention.
-        mask: [layer, query, key] or [query, key], True where not masked; None without a mask. Rules for
+        mask: [layer, query, key] or [query, key], True where not masked; None without a mask. Rules about
             cells that are all masked, or for tokens that the text does not have, are not returned.
     """
     if mask is None:

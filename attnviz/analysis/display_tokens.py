@@ -97,7 +97,7 @@ class DisplayTokens:
     def __post_init__(self) -> None:
         if self.second is None and any(token.sentence for token in self.tokens):
             raise AttnvizError("These are the tokens of two sentences, but the second sentence is missing.")
-        all_groups = tuple(self._group(positions) for positions in self._runs())
+        all_groups = tuple(self._group(positions) for positions in self._position_groups())
         object.__setattr__(self, "all_groups", all_groups)
         object.__setattr__(self, "groups", tuple(all_groups[index] for index in self.visible))
         if not any(self._is_selected(group) for group in all_groups):
@@ -150,12 +150,12 @@ class DisplayTokens:
         )
         if self.has_hidden:
             rescaling = "each row rescaled to sum to 100 %" + (", without the sink" if self.sink else "")
-        return "; ".join(filter(None, (*self._choices(), rescaling))) or "nothing hidden, merged or rescaled"
+        return "; ".join(filter(None, (*self._notes(), rescaling))) or "nothing hidden, merged or rescaled"
 
     @property
     def explanation_of_scores(self) -> str:
         """The explanation of displayed scores, which are never rescaled or merged."""
-        return "; ".join(self._choices()) or "nothing hidden, merged or rescaled"
+        return "; ".join(self._notes()) or "nothing hidden, merged or rescaled"
 
     def index_of(self, position: int) -> int | None:
         """Return the index of the group with the token at `position`, from 0; None if hidden or missing."""
@@ -167,7 +167,7 @@ class DisplayTokens:
     def _is_selected(self, group: DisplayToken) -> bool:
         return self.only_sentence in (None, self.tokens[group.positions[0]].sentence)
 
-    def _choices(self) -> tuple[str, ...]:
+    def _notes(self) -> tuple[str, ...]:
         choices = []
         if self.has_merged:
             choices.append("word pieces merged (sum of the weights to a word, mean of those from a word)")
@@ -181,7 +181,7 @@ class DisplayTokens:
             choices.append(f"without {listed}")
         return tuple(choices)
 
-    def _runs(self) -> list[tuple[int, ...]]:
+    def _position_groups(self) -> list[tuple[int, ...]]:
         """Return groups of positions; the pieces of a word form one group if words are merged."""
 
         def group_key(position: int) -> object:
@@ -197,10 +197,10 @@ class DisplayTokens:
         first, last = positions[0] + 1, positions[-1] + 1
         number = f"token {first}" if first == last else f"tokens {first}–{last}"
         characters = self.tokens[positions[0]].start, self.tokens[positions[-1]].end
-        title = f"{number}: {self._described(positions, label)}"
+        title = f"{number}: {self._description(positions, label)}"
         return DisplayToken(label, title, special, first, positions, characters)
 
-    def _described(self, positions: tuple[int, ...], label: str) -> str:
+    def _description(self, positions: tuple[int, ...], label: str) -> str:
         """Return the part of the title that follows the number."""
         pieces = [self.tokens[position] for position in positions]
         spelling, start, end = pieces[0].text, pieces[0].start, pieces[-1].end
@@ -209,7 +209,7 @@ class DisplayTokens:
         if start == end:
             added = f", added by the tokenizer{sentence and f' to the {sentence}'}"
             return f"{isolated(visible_text(spelling))}{author or (added if pieces[0].special else '')}"
-        typed = self._typed(positions)
+        typed = self._typed_text(positions)
         where = f"character {end}" if end == start + 1 else f"characters {start + 1}–{end}"
         where += sentence and f" of the {sentence}"
         read = ""
@@ -219,7 +219,7 @@ class DisplayTokens:
             read = f", read as {isolated(visible_text(spelled))}"
         return f'"{isolated(visible_text(typed))}", {where}{read}{author}'
 
-    def _typed(self, positions: Sequence[int]) -> str:
+    def _typed_text(self, positions: Sequence[int]) -> str:
         """Return the typed text of adjacent tokens."""
         first, last = self.tokens[positions[0]], self.tokens[positions[-1]]
         return (self.text, self.second or "")[first.sentence][first.start : last.end]
@@ -230,10 +230,10 @@ class DisplayTokens:
         if any(piece.text in UNKNOWN for piece in pieces):
             return self._quoted(_spelled(pieces), positions)
         exact = all(
-            len(self._bytes_around(position)) > 1 or _spells(piece.text, self._typed([position]))
+            len(self._bytes_around(position)) > 1 or _spells(piece.text, self._typed_text([position]))
             for position, piece in zip(positions, pieces, strict=True)
         )
-        return _shown_text(self._typed(positions)) if exact else _spelled(pieces)
+        return _shown_text(self._typed_text(positions)) if exact else _spelled(pieces)
 
     def _label(self, position: int) -> str:
         """Return the label of one token."""
@@ -242,7 +242,7 @@ class DisplayTokens:
             return token.text
         if token.text in UNKNOWN:
             return self._quoted(token.text, [position])
-        typed = self._typed([position])
+        typed = self._typed_text([position])
         run = self._bytes_around(position)
         if len(run) > 1:
             return f"{_shown_text(typed)} {run.index(position) + 1}/{len(run)}"
@@ -252,7 +252,7 @@ class DisplayTokens:
         return f"##{label}" if typed.strip() and self._continues_word(position) else label
 
     def _quoted(self, label: str, positions: Sequence[int]) -> str:
-        typed = visible_text(self._typed(positions))
+        typed = visible_text(self._typed_text(positions))
         return f"{label} {typed if len(typed) <= _MAX_QUOTED else f'{typed[:_MAX_QUOTED]}…'}".rstrip()
 
     def _continues_word(self, position: int) -> bool:

@@ -54,6 +54,6 @@ def principal_components(vectors: ArrayLike) -> PrincipalComponents:
 
 
 def signs(points: Doubles) -> NDArray[np.float64]:
-    """Return the sign of each axis, +1 or −1, that makes its farthest point positive, from [point, axis]."""
+    """Return, for each axis of [point, axis], the sign, +1 or −1, that makes its farthest point positive."""
     farthest = np.take_along_axis(points, np.abs(points).argmax(axis=0)[None], axis=0)[0]
     return np.where(farthest < 0, -1.0, 1.0)

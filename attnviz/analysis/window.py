@@ -27,10 +27,10 @@ THRESHOLDS = (0.0, 0.001, 0.01, 0.05, 0.1)
 TILE = 2**22
 """The number of weights read at a time."""
 
-AROUND = 12
+LINE_RADIUS = 12
 """Lines start from the chosen token and from this many tokens before and after it."""
 
-TOP = 16
+NUM_TOP_KEYS = 16
 """Lines are also drawn to this many of the chosen token's strongest keys, at any distance."""
 
 
@@ -75,7 +75,7 @@ def whole_window(queries: int, keys: int) -> Window:
     return Window(0, 0, max(queries, keys))
 
 
-def strongest(values: Floats, size: int) -> Floats:
+def strongest_values(values: Floats, size: int) -> Floats:
     """Return the number farthest from 0 in each block of `size` × `size` tokens; NaN where all are NaN.
 
     Args:
@@ -113,7 +113,7 @@ def line_places(row: int, top: Iterable[int], queries: int, keys: int) -> tuple[
         row: The chosen row.
         top: The columns of its largest weights.
     """
-    near = range(row - AROUND, row + AROUND + 1)
+    near = range(row - LINE_RADIUS, row + LINE_RADIUS + 1)
     return [at for at in near if 0 <= at < queries], sorted({*near, *top} & {*range(keys)})
 
 
@@ -163,7 +163,7 @@ def summary(block: Block, head: int) -> Summary:
     blocks, sums = [], []
     for start in range(0, queries, step):
         rows = rows_of(block, head, range(start, min(start + step, queries)))
-        blocks.append(strongest(rows, size))
+        blocks.append(strongest_values(rows, size))
         sums.append(_weights_below(rows))
     total, *below = np.sum(sums, axis=0)
     return Summary(np.concatenate(blocks), np.array(below, dtype=np.float32) / total)

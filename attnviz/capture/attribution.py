@@ -147,7 +147,7 @@ def occlusion(
         removed = selected if method in stack.replacements else selected[selected != position]
         if len(removed):
             with torch.inference_mode():
-                result = _without(stack, removed, method)
+                result = _run_without(stack, removed, method)
                 row, at = (
                     range(len(removed)),
                     position - int(method == "deleted") * (removed < position).long(),
@@ -162,7 +162,7 @@ def occlusion(
         yield Occluded(cosine_change[:done].copy(), None if expected is None else log_probs[:done].copy())
 
 
-def _without(stack: Stack, removed: Tensor, method: OcclusionMethod) -> StackForward:
+def _run_without(stack: Stack, removed: Tensor, method: OcclusionMethod) -> StackForward:
     """Run a batch of copies of the text, each without one of these tokens."""
     words = stack.words.detach().repeat(len(removed), 1, 1)
     others = torch.arange(len(stack.tokens)) != removed[:, None]  # [sentence, token]

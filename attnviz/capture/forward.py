@@ -22,7 +22,7 @@ from attnviz.capture.inspection import MAX_ROUNDING, AttentionLayer, compare, re
 from attnviz.capture.model import Outcomes
 from attnviz.capture.recorder import Record, attend, recording
 from attnviz.capture.selection import EVERYTHING, Selection
-from attnviz.capture.vectors import Computed, VectorWeights
+from attnviz.capture.vectors import ComputedArray, VectorWeights
 from attnviz.errors import ModelNotSupported
 from attnviz.interventions.changes import applying, edits_of
 from attnviz.interventions.edit import Edit, Edits, by_place
@@ -195,13 +195,13 @@ def _vectors_block(
     heads, limit = len(weights.query), selection.max_weight_bytes
     if (shape := weights.shape) != (heads, len(places), len(keys)):
         raise _shape_error(layer.module, *shape[1:], len(places), len(keys))
-    mask: Tensor | Computed = torch.ones(1, 1, dtype=torch.bool).expand(len(places), len(keys))
+    mask: Tensor | ComputedArray = torch.ones(1, 1, dtype=torch.bool).expand(len(places), len(keys))
     if (rule := record.mask) is not None:
-        mask = Computed(shape[1:], lambda: rule.rows(places), 1, limit)
+        mask = ComputedArray(shape[1:], lambda: rule.rows(places), 1, limit)
     bias = None
     if (added := record.bias) is not None:
         on_device = torch.tensor(places, device=weights.query.device)
-        bias = Computed(shape, lambda: added.rows(on_device), 4, limit)
+        bias = ComputedArray(shape, lambda: added.rows(on_device), 4, limit)
     return Block(
         kind=layer.kind,
         layer=layer.layer,

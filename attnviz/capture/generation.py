@@ -138,7 +138,7 @@ def sample_tokens(
 def sampling_probabilities(
     scores: Tensor, writing: Writing, defaults: GenerationDefaults, place: int
 ) -> Tensor:
-    """Return the sampling probabilities of the next token.
+    """Return the sampling probabilities of the next token, [vocabulary].
 
     The scores are divided by the temperature, then all but the `top_k` largest are removed, then all but the
     smallest set with total probability ≥ `top_p` (Holtzman et al. 2020, section 3.1), as in transformers;
@@ -148,9 +148,6 @@ def sampling_probabilities(
         scores: [vocabulary], the model's scores before the softmax.
         defaults: `forbidden` tokens have probability 0; at position 1, the `first` token has probability 1.
         place: the position of the token, from 0; a decoder's start token has position 0.
-
-    Returns:
-        [vocabulary].
     """
     if place == 1 and defaults.first is not None:
         return _one_hot(defaults.first, scores)

@@ -36,7 +36,7 @@ _SAMPLE = 11  # tokens in the sample input with which a model is inspected
 _SAMPLE_TARGET = 7
 
 _STARTS_WITH_END = {"mbart", "plbart"}
-"""Families whose decoder begins with the last token of the text."""
+"""Families in which the decoder's input begins with the last token of the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ class HuggingFaceModel(Model):
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
         """Yield the traces; see `Model.traces`. Texts are batched unless tokens are generated.
 
-        They are also traced one by one if one is too long for its weights to be stored, or if only some have
-        token types: passing token types for the others may change their results.
+        They are also traced one by one if a text is too long to store its weights, or if only some texts have
+        token types: passing token types for the other texts may change their results.
         """
         inputs = [self._tokenized(self._supported(text), long=text.writing is None) for text in texts]
         typed = [any(one.type_ids) and self._has_segment_ids for one in inputs]

@@ -92,7 +92,7 @@ class Record(NamedTuple):
         if isinstance(bias, Tensor):
             bias = bias.expand(-1, self.query.shape[1], self.query.shape[2], -1)[:, chosen][:, :, rows]
         elif bias is not None and heads is not None:
-            bias = bias.of([*heads])
+            bias = bias.select_heads([*heads])
         return self._replace(
             query=self.query[:, chosen][:, :, rows],
             weights=self.weights[:, chosen][:, :, rows] if self.weights.numel() else self.weights,

@@ -99,7 +99,7 @@ def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 class Bias(Protocol):
     """A rule for a bias, which is added to the scaled scores."""
 
-    def of(self, heads: list[int]) -> Bias:
+    def select_heads(self, heads: list[int]) -> Bias:
         """Return the bias of these heads."""
 
     def rows(self, queries: Tensor) -> Tensor:
@@ -116,7 +116,7 @@ class KeyBias:
 
     line: Tensor
 
-    def of(self, heads: list[int]) -> KeyBias:
+    def select_heads(self, heads: list[int]) -> KeyBias:
         """Return the bias of these heads."""
         return KeyBias(self.line[heads])
 
@@ -137,7 +137,7 @@ class DistanceBias:
     line: Tensor
     queries: int
 
-    def of(self, heads: list[int]) -> DistanceBias:
+    def select_heads(self, heads: list[int]) -> DistanceBias:
         """Return the bias of these heads."""
         return replace(self, line=self.line[heads])
 
@@ -168,7 +168,7 @@ class DisentangledBias:
     position_query: Tensor | None
     buckets: Tensor
 
-    def of(self, heads: list[int]) -> DisentangledBias:
+    def select_heads(self, heads: list[int]) -> DisentangledBias:
         """Return the bias of these heads."""
         position_key, position_query = (
             None if each is None else each[heads] for each in (self.position_key, self.position_query)
@@ -233,7 +233,7 @@ class VectorWeights:
         with torch.inference_mode(), torch.autocast(device.type, enabled=False):
             bias = None
             if self.bias is not None:
-                bias = self.bias.of([head]).rows(torch.tensor(places, device=device))[None]
+                bias = self.bias.select_heads([head]).rows(torch.tensor(places, device=device))[None]
             mask = None
             if self.mask is not None:
                 mask = additive(self.mask.rows(places), self.query.dtype)[None, None]
@@ -271,7 +271,7 @@ class VectorWeights:
 
 
 @dataclass(frozen=True, eq=False)
-class Computed:
+class ComputedArray:
     """An array that is computed on access.
 
     Attributes:

@@ -50,7 +50,7 @@ from attnviz.capture.network import quiet, set_attention, translated_errors
 from attnviz.capture.pictures import opened, upright
 from attnviz.capture.recorder import IMPLEMENTATION, Record, attend, recording
 from attnviz.capture.selection import EVERYTHING, Selection
-from attnviz.capture.vectors import Computed, VectorWeights, check_size
+from attnviz.capture.vectors import ComputedArray, VectorWeights, check_size
 from attnviz.errors import AttentionNotRead, ModelNotSupported, TextTooLong, UnreadableText, quoted
 from attnviz.interventions.edit import Edits
 from attnviz.models import config
@@ -527,7 +527,7 @@ def _vision_block(
         key=one_per_head(vectors["key"], layer.heads),
         value=one_per_head(vectors["value"], layer.heads),
         weights=combined,
-        mask=Computed(combined.shape[1:], combined.mask, 1, selection.max_weight_bytes),
+        mask=ComputedArray(combined.shape[1:], combined.mask, 1, selection.max_weight_bytes),
         scale=records[0].scale,
         projection=layer.projection,
     )

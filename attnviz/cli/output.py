@@ -86,7 +86,7 @@ def print_output(
     rows = list(rows)
     if out is not None:
         write_table(out, header, rows)
-        text_lines += written(out)
+        text_lines += saved_line(out)
     if as_json:
         sys.stderr.write(as_text(notes))
         nullable = ([None if cell == "" else cell for cell in row] for row in rows)
@@ -109,7 +109,7 @@ def skipped_lines(skipped: Sequence[SkippedSentence], total: int) -> Iterator[st
         yield f"  … and {total - MAX_LISTED:,} more."
 
 
-def written(out: Path) -> str:
+def saved_line(out: Path) -> str:
     """Return a line with the name and size of the output file."""
     return f"Saved: {out} ({text.in_bytes(out.stat().st_size, 1)})\n"
 

@@ -10,7 +10,7 @@ import typer
 
 from attnviz.atomic_file import atomic_file
 from attnviz.cli import app, reading
-from attnviz.cli.output import Force, check_out, written
+from attnviz.cli.output import Force, check_out, saved_line
 from attnviz.errors import AttnvizError
 from attnviz.export.report.page import InitialView, report
 from attnviz.models.resolve import with_settings
@@ -56,7 +56,7 @@ def run(
     page = report(traces, InitialView(layer=layer - 1, head=head - 1))
     with atomic_file(out) as opened:
         opened.write(page.encode())
-    sys.stdout.write(written(out))
+    sys.stdout.write(saved_line(out))
 
 
 def _loaded(file: Path) -> Trace:

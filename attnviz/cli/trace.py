@@ -17,7 +17,7 @@ from attnviz.capture.model import Writing
 from attnviz.capture.selection import MAX_WEIGHT_BYTES
 from attnviz.capture.selection import selection as select
 from attnviz.cli import app, reading
-from attnviz.cli.output import Force, as_text, check_out, written
+from attnviz.cli.output import Force, as_text, check_out, saved_line
 from attnviz.interventions.edit import Edit
 from attnviz.models.resolve import with_settings
 from attnviz.text import head_name, percent, plural
@@ -76,7 +76,7 @@ def run(
     if out is not None:
         trace.save(out)  # before the summary is printed to a pipe that may be closed
     sys.stdout.write(summary(trace, edits))
-    saved = "Nothing was saved. Use --out FILE.npz to save all arrays.\n" if out is None else written(out)
+    saved = "Nothing was saved. Use --out FILE.npz to save all arrays.\n" if out is None else saved_line(out)
     sys.stdout.write(saved)
 
 

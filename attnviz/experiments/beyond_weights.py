@@ -66,11 +66,11 @@ class MeasuredToken:
     missing: Mapping[str, str] = field(default_factory=dict)
     target: ExpectedToken | None = None
 
-    def plus(self, values: Mapping[str, Floats]) -> MeasuredToken:
+    def with_values(self, values: Mapping[str, Floats]) -> MeasuredToken:
         """Return a copy with more values."""
         return replace(self, values={**self.values, **values})
 
-    def without(self, measures: Sequence[str], reason: AttnvizError) -> MeasuredToken:
+    def with_missing(self, measures: Sequence[str], reason: AttnvizError) -> MeasuredToken:
         """Return a copy with the reason why the model does not support these measures."""
         return replace(self, missing={**self.missing, **dict.fromkeys(measures, str(reason))})
 
@@ -147,7 +147,7 @@ def _agreements(values: Floats, found: MeasuredToken, counted: Mask) -> Floats:
     return np.array(each, dtype=np.float32).reshape(len(occluded), *values.shape[:-1])
 
 
-def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[MeasuredToken]]:
+def measure_token(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[MeasuredToken]]:
     """Compute every measure for one token, the fast ones first.
 
     Args:
@@ -174,7 +174,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
     slow_steps = len(OCCLUSION_METHODS) + 1  # each counts once per token; the first two steps are fast
     total = 2 + slow_steps * tokens
     found = MeasuredToken(place, np.logical_or.reduce([block.mask[place] for block in blocks]))
-    found = found.plus(
+    found = found.with_values(
         {
             HEAD_WEIGHTS: weights[:, :, place],
             LAYER_WEIGHTS: weights[:, :, place].mean(axis=1),
@@ -182,29 +182,29 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
         }
     )
     try:
-        found = found.plus(
+        found = found.with_values(
             {
                 HEAD_NORMS: np.stack([head_norms(block, place) for block in blocks]),
                 LAYER_NORMS: np.stack([layer_norms(block, place) for block in blocks]),
             }
         )
     except AttnvizError as error:
-        found = found.without((HEAD_NORMS, LAYER_NORMS), error)
+        found = found.with_missing((HEAD_NORMS, LAYER_NORMS), error)
     yield Progress(1, total, found)
 
     try:
         around = around_attention(residual_stream(model, text, place, kind))
         norms = [residual_norms(one[0], place, *one[1:]) for one in around if one[0].kind != "cross"]
-        found = found.plus({NORMS_AROUND: np.stack(norms)})
+        found = found.with_values({NORMS_AROUND: np.stack(norms)})
     except AttnvizError as error:
-        found = found.without((NORMS_AROUND,), error)
+        found = found.with_missing((NORMS_AROUND,), error)
     yield Progress(2, total, found)
 
     try:
         stack = stack_of(model, text)
     except ModelNotSupported as error:
         yield Progress(
-            total, total, found.without((OCCLUSION, GRADIENT_ATTENTION, GRADIENT_INPUT, GRADIENT), error)
+            total, total, found.with_missing((OCCLUSION, GRADIENT_ATTENTION, GRADIENT_INPUT, GRADIENT), error)
         )
     else:
         target = expected(stack, place)
@@ -213,7 +213,7 @@ def measured(name: str, text: str, kind: Kind, place: int) -> Iterator[Progress[
             yield Progress(2 + done, total, found)
         for passes, total_passes, result in gradients(stack, place, target):
             if passes == total_passes:
-                found = found.plus(
+                found = found.with_values(
                     {
                         GRADIENT_ATTENTION: result.attention_x_gradient,
                         GRADIENT_INPUT: result.input_x_gradient,
@@ -233,7 +233,7 @@ def _occlusions(
     changes: dict[OcclusionMethod, Floats] = {}
     for number, method in enumerate(OCCLUSION_METHODS):
         if method not in stack.occlusion_methods:
-            found = found.without((method,), ModelNotSupported("This model has no mask token."))
+            found = found.with_missing((method,), ModelNotSupported("This model has no mask token."))
             continue
         for each in occlusion(stack, found.place, target, method):
             yield number * len(stack.tokens) + len(each.cosine_change), found

@@ -74,7 +74,7 @@ class Corpus:
         for line in _lines_of(source):
             lines += 1
             filled += bool(line.strip())
-            damaged += broken(line)
+            damaged += is_damaged(line)
             digest.update(f"{line}\n".encode("utf-8", "surrogatepass"))
         if damaged > MAX_DAMAGED_SHARE * lines:
             raise UnreadableText(
@@ -106,7 +106,7 @@ class Corpus:
         lines, length = [], 0
         for number, line in enumerate(self, 1):
             length += len(line)
-            if broken(line):
+            if is_damaged(line):
                 raise AttnvizError(f"Line {number} of {quoted(self.name)}: {NOT_UTF_8}")
             if length > MAX_CHARACTERS:
                 raise AttnvizError(f"{quoted(self.name)} has more than {MAX_CHARACTERS:,} characters.")
@@ -119,7 +119,7 @@ def bundled() -> str:
     return FILE.read_text("utf-8")
 
 
-def broken(line: str) -> bool:
+def is_damaged(line: str) -> bool:
     """Return whether a line has null characters, or bytes that are not UTF-8."""
     return _DAMAGED.search(line) is not None
 

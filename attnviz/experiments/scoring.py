@@ -143,8 +143,8 @@ class Scores:
         count: int64 [half, layer], number of counted items.
         sums: By name, float64 [half, layer, head], sums over these items: "score", "square", "weight",
             "unfiltered" and the baselines.
-        each: In a right-or-wrong test, for each example: its half, number of items, [layer], and number of
-            right items, [layer, head].
+        by_example: In a right-or-wrong test, the half of each example, its number of items, [layer], and its
+            number of right items, [layer, head].
         skipped: Number of examples that the model cannot read or that have no score.
         reasons: The first skipped examples, at most `MAX_REASONS`, with the reason.
     """
@@ -152,7 +152,7 @@ class Scores:
     unit: Unit
     count: Counts
     sums: Mapping[str, Doubles]
-    each: tuple[tuple[int, Counts, Doubles], ...] = ()
+    by_example: tuple[tuple[int, Counts, Doubles], ...] = ()
     skipped: int = 0
     reasons: tuple[SkippedSentence, ...] = ()
 
@@ -166,7 +166,7 @@ class Scores:
                 name: self.sums.get(name, zeros) + other.sums.get(name, zeros)
                 for name in {**self.sums, **other.sums}
             },
-            self.each + other.each,
+            self.by_example + other.by_example,
             self.skipped + other.skipped,
             (*self.reasons, *other.reasons)[:MAX_REASONS],
         )
@@ -288,8 +288,8 @@ class Scores:
 
     def _interval(self, halves: Sequence[int]) -> tuple[Doubles, Doubles]:
         mean = self._mean("score", halves)
-        if self.unit == "right" and any(count.max() > 1 for _, count, _ in self.each):
-            parts = [(count, right) for half, count, right in self.each if half in halves]
+        if self.unit == "right" and any(count.max() > 1 for _, count, _ in self.by_example):
+            parts = [(count, right) for half, count, right in self.by_example if half in halves]
             return bootstrap_interval(*map(np.stack, zip(*parts, strict=True)))
         counts = np.broadcast_to(self.count[list(halves)].sum(axis=0)[:, None], mean.shape)
         if self.unit == "right":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from attnviz.capture.model import Model, ModelInput
 from attnviz.errors import AttnvizError, ModelNotSupported
-from attnviz.experiments.corpus import NOT_UTF_8, broken
+from attnviz.experiments.corpus import NOT_UTF_8, is_damaged
 from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind, Trace
 
@@ -77,7 +77,7 @@ def traces(
 
 
 def _length(model: Model, text: str) -> int:
-    if broken(text):
+    if is_damaged(text):
         raise UnusableSentence(NOT_UTF_8)
     return len(model.tokens(text))
 

@@ -99,7 +99,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Downloaded(Folder):
-    """A model of the Hugging Face hub whose files are on this machine.
+    """A model from the Hugging Face hub, with its files on this machine.
 
     Attributes:
         repository: "owner/name".
@@ -112,7 +112,7 @@ class Downloaded(Folder):
 
 @dataclass(frozen=True)
 class Hub:
-    """A model on the Hugging Face hub whose weights are not on this machine.
+    """A model on the Hugging Face hub, without its weights on this machine.
 
     Attributes:
         repository: "owner/name".
@@ -281,7 +281,7 @@ MINILM = Package(
 )
 """The published files of the bundled BERT."""
 
-MINILM_LEARNED = (
+MINILM_TRAINING = (
     "distilled from a larger model trained to fill in missing words (Wang et al. 2020), and then trained so "
     "that related texts, such as a question and its answer, have similar vectors"
 )
@@ -381,7 +381,7 @@ _ENTRIES = {
         _minilm(
             "minilm",
             "MiniLM, a small BERT",
-            f"all-MiniLM-L6-v2: a BERT of 6 layers with 12 heads each, {MINILM_LEARNED}.",
+            f"all-MiniLM-L6-v2: a BERT of 6 layers with 12 heads each, {MINILM_TRAINING}.",
             "transformers",
         ),
         _minilm(

@@ -44,7 +44,7 @@ MAX_TOKENS = 8192
 They take at most a quarter of the memory limit (`limits.max_bytes`): 8,192 tokens of a GPT-2 take 0.9 GB.
 """
 
-# Families whose position table starts with unused rows for padding.
+# Families with unused rows for padding at the start of the position table.
 _PADDING_FIRST = {
     *("camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet"),
     *("roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
@@ -121,7 +121,7 @@ def shown_config(config: PreTrainedConfig) -> PreTrainedConfig:
 
 
 def image_processor(folder: Path, name: str) -> dict[str, Any]:
-    """Return the image processor's settings of the model in a folder.
+    """Return the settings of the image processor in a model's folder.
 
     Raises:
         ModelFilesDamaged: they are missing or cannot be read.
@@ -331,7 +331,7 @@ def _layers(config: PreTrainedConfig, name: str) -> tuple[int, int]:
     unmasked = getattr(config, "use_bidirectional_attention", None) is True  # EmbeddingGemma
     if unmasked or getattr(config, "is_causal", None) is False or family == "bert-generation":
         return layers, 0
-    language_models = ("clip_text_model", "_text")  # of CLIP, and of vision-language models
+    language_models = ("clip_text_model", "_text")  # in CLIP and in vision-language models
     if family.endswith(language_models) or family in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
         return 0, layers  # causal attention, as in a decoder
     raise ModelNotSupported(
@@ -354,7 +354,7 @@ def _stack_configs(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrain
 
 def _token_limit(config: PreTrainedConfig, max_length: object, maximum: int) -> int:
     """Return the size of the position table or the tokenizer's limit, reduced if necessary to save memory."""
-    names = ("max_position_embeddings", "max_seq_len", "max_encoder_position_embeddings")  # MPT's, LED's
+    names = ("max_position_embeddings", "max_seq_len", "max_encoder_position_embeddings")  # then MPT's, LED's
     table = next((size for name in names if (size := getattr(config, name, None))), None)
     # Up to this length, a BigBird decoder computes full attention.
     if getattr(config, "attention_type", None) == "block_sparse" and config.is_decoder:

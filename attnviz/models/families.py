@@ -1,4 +1,4 @@
-"""Model families: the supported ones, and the reasons why others cannot be recorded exactly."""
+"""Model families: which are supported, and why others cannot be recorded exactly."""
 
 from __future__ import annotations
 

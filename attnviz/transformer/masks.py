@@ -29,7 +29,7 @@ def padding_mask(real: Bool[Tensor, "*batch key"], queries: int) -> Bool[Tensor,
 
 
 def prefix_mask(tokens: int, prefix: int) -> Bool[Tensor, "{tokens} {tokens}"]:
-    """Return a causal mask whose first `prefix` keys are visible to all queries (Raffel et al. 2020)."""
+    """Return a causal mask in which all queries attend to the first `prefix` keys (Raffel et al. 2020)."""
     in_prefix = torch.arange(tokens) < prefix
     return causal_mask(tokens) | in_prefix
 

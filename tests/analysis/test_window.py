@@ -13,7 +13,7 @@ from attnviz.analysis.window import (
     line_places,
     next_match,
     rows_of,
-    strongest,
+    strongest_values,
     summary,
 )
 from attnviz.trace import Block
@@ -39,12 +39,12 @@ def test_block_is_its_largest_weight(size: int) -> None:
     weights = rows_of(causal(), 1, range(23))
     assert np.isnan(weights[3, 4:]).all()
     assert weights[3, :4].tolist() == causal().weights[1, 3, :4].tolist()
-    np.testing.assert_array_equal(strongest(weights, size), expected_blocks(weights, size))
+    np.testing.assert_array_equal(strongest_values(weights, size), expected_blocks(weights, size))
 
 
 def test_block_of_differences_is_its_largest_absolute_value() -> None:
     values = np.array([[0.1, -0.4], [0.3, np.nan]], np.float32)
-    assert strongest(values, 2).tolist() == [[np.float32(-0.4)]]
+    assert strongest_values(values, 2).tolist() == [[np.float32(-0.4)]]
 
 
 def test_summary_equals_one_pass_over_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,8 +231,8 @@ def test_matrix_of_a_long_text_shows_blocks(opened: Open) -> None:
 
 @pytest.mark.usefixtures("long")
 def test_lines_of_a_long_text_surround_the_token(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window, "AROUND", 1)
-    monkeypatch.setattr(long_head, "TOP", 2)
+    monkeypatch.setattr(window, "LINE_RADIUS", 1)
+    monkeypatch.setattr(long_head, "NUM_TOP_KEYS", 2)
     model, text = opened("gpt2"), "red dog " * 6
     app = visit("explore", model=model, text=text, layer="2", head="3", query="10 dog", view="Lines")
     weights = attnviz.trace(text, model).block("decoder", 1).weights[2]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attnviz.cli.output import written
+from attnviz.cli.output import saved_line
 from attnviz.export.report.page import InitialView, report
 from tests.cli.conftest import Output
 from tests.export.report.small_traces import encoder, translator
@@ -24,7 +24,7 @@ def test_saved_traces_become_one_page(output_of: Output, saved: list[str], tmp_p
     view_options = ["--layer", 2, "--head", 3]
     assert output_of(
         "report", "--trace", saved[0], "--trace", saved[1], "--out", out, *view_options
-    ) == written(out)
+    ) == saved_line(out)
     opening = InitialView(layer=1, head=2)
     assert out.read_text("utf-8") == report([translator(), encoder("a b")], opening)
     output_of("report", "--trace", saved[0], "--out", out, "--force")

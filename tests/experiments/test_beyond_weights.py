@@ -17,7 +17,7 @@ from attnviz.capture.residual_stream import residual_stream
 from attnviz.capture.stack import stack_of
 from attnviz.errors import ModelNotSupported
 from attnviz.experiments import beyond_weights
-from attnviz.experiments.beyond_weights import MEASURES, MeasuredToken, measured, rows
+from attnviz.experiments.beyond_weights import MEASURES, MeasuredToken, measure_token, rows
 from attnviz.experiments.progress import Progress
 from attnviz.trace import Floats, Kind
 from tests.capture.tiny import SENTENCE, tiny
@@ -26,7 +26,7 @@ ENGLISH = "The dog did not cross the road as it was too tired."
 
 
 def steps_of(name: str, text: str, kind: Kind, place: int) -> list[Progress[MeasuredToken]]:
-    return list(measured(name, text, kind, place))
+    return list(measure_token(name, text, kind, place))
 
 
 def values_of(found: MeasuredToken, measure: str, layer: int, head: int) -> Floats:

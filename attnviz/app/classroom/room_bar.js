@@ -75,7 +75,7 @@ class RoomBar extends View {
   /** @param {Message} data */
   update(data) {
     const arrived = data.page !== this.data?.page;
-    if (arrived) [this.requested, this.aiming] = ["", false]; // a request may be lost during a change of page
+    if (arrived) [this.requested, this.aiming] = ["", false]; // a request may be lost while the page changes
     this.data = data;
     if (data.request && data.request[0] !== lastRequest) {
       lastRequest = data.request[0];
@@ -117,7 +117,7 @@ class RoomBar extends View {
     this.point.setAttribute("aria-pressed", String(this.isPointing));
     this.point.classList.toggle("on", this.isPointing);
     this.end.textContent = this.ending ? END : "End room";
-    const projected = this.root.hasAttribute("data-teacher"); // the poll then covers the screen
+    const projected = this.root.hasAttribute("data-teacher"); // the poll then covers the page
     const isAsked = poll?.question === this.data.question?.question;
     this.poll.update(poll ?? null, teaches && !projected && isAsked);
     this.fold.hidden = !poll;

@@ -27,7 +27,7 @@ from attnviz.app.classroom.store import Store, add, update
 _FIRST_SECONDS, _AWAKE_SECONDS = 10.0, 60.0  # timeouts for the first and for each later message
 _MAX_BYTES = 8192  # maximum bytes of a message; a poll of maximum length, all emoji, has 5,120
 _MAX_RECEIVED_BYTES = 2**16  # a longer message closes the socket
-_MAX_MESSAGES = 10  # maximum messages per second and window
+_MAX_MESSAGES = 10  # maximum number of messages from a window in one second
 _REFUSAL_SECONDS = 1.0  # delay before a wrong code or key is refused
 _POLL_SECONDS = 0.25  # interval between reads of the store, and between messages to a window
 _PRESENCE_SECONDS = 10.0  # interval of presence updates to the store
@@ -71,7 +71,7 @@ class _Window:
         self.changed.set()
 
     def exceeds_rate_limit(self) -> bool:
-        """Count a message; return whether it exceeds the rate limit. The first excess one queues an error."""
+        """Count a message; return whether it exceeds the limit. The first such message queues an error."""
         if time.monotonic() - self._second >= 1:
             self._second, self._messages = time.monotonic(), 0
         self._messages += 1
@@ -102,7 +102,7 @@ class _LiveRoom:
     """A room with windows in this process.
 
     Attributes:
-        number, room: Latest known version of the room: its number and the room.
+        number, room: Number of the latest known version of the room, and that version.
         windows: Windows, oldest first.
         left: Students who closed their last window here; not yet written to the store.
         presence_time: Time of the last presence update to the store.
@@ -166,7 +166,7 @@ class Rooms:
     # The store ----------------------------------------------------------------------------------------------
 
     async def _do(self, work: Callable[..., Result], *arguments: Any) -> Result:
-        """Run a function of the store in the only thread that may block.
+        """Run a function of the store in the one thread that may block.
 
         Raises:
             StoreUnavailable: the store fails, or failed less than a second ago.

@@ -8,7 +8,7 @@ import styles from "./share_table.css";
 /**
  * @typedef {{ label: string, place: string, score?: number | null, shares: number[], written?: string[], mark?: string,
  *   marked?: boolean, hint?: string }} Row
- * @typedef {{ title: string, of: "token" | "key" | "", columns: string[], rows: Row[], measures: { label: string,
+ * @typedef {{ title: string, row_kind: "token" | "key" | "", columns: string[], rows: Row[], measures: { label: string,
  *   values: string[] }[], full: number }} Message sent and documented by share_table.py
  */
 
@@ -19,12 +19,12 @@ class ShareTable extends View {
     this.root = element("div", { "data-rows": true });
   }
 
-  update({ title, of, columns, rows, measures, full }) {
-    this.root.className = `root share-table of-${of || "token"}`;
-    const scored = of === "key";
+  update({ title, row_kind: kind, columns, rows, measures, full }) {
+    this.root.className = `root share-table of-${kind || "token"}`;
+    const scored = kind === "key";
     const strongest = columns.map((_, column) => Math.max(...rows.map(({ shares }) => shares[column])));
     const heads = [...(scored ? [["score", "q\u202f·\u202fk"]] : []), ...columns.map((text) => ["share", text])];
-    const corner = of ? element("th", { scope: "col", class: "name", text: of }) : element("td", { class: "name" });
+    const corner = kind ? element("th", { scope: "col", class: "name", text: kind }) : element("td", { class: "name" });
     const head = tr(corner, ...heads.map(([name, text]) => element("th", { scope: "col", class: name, text })));
     const row = ({ label, place, score = null, shares, written, mark, marked, hint }) => {
       const note = mark ? [" ", element("span", { class: "mark", text: `✓ ${mark}` })] : [];

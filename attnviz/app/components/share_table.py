@@ -44,7 +44,7 @@ def share_table(
     /,
     *,
     title: str,
-    of: Literal["token", "key", ""] = "token",
+    row_kind: Literal["token", "key", ""] = "token",
     columns: Sequence[str],
     rows: Sequence[Row],
     measures: Sequence[Measure] = (),
@@ -57,7 +57,7 @@ def share_table(
     Args:
         key: Streamlit key of this widget.
         title: Caption for screen readers.
-        of: Heading of the rows; "key" also adds the column of `score`; "" for no heading.
+        row_kind: Heading of the rows; "key" adds a column with the `score`; "" for no heading.
         columns: Headings of the value columns.
         rows: Rows, in display order.
         measures: Lines below the rows.

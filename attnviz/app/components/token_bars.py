@@ -40,4 +40,4 @@ def token_bars(key: str, /, *, title: str, bars: Sequence[Bar]) -> None:
         }
         for bar in bars
     ]
-    share_table(key, title=title, of="", columns=[title], rows=rows)
+    share_table(key, title=title, row_kind="", columns=[title], rows=rows)

@@ -32,9 +32,9 @@ def draw(view: View, tokens: Tokens) -> None:
     """Draw the model's predictions; in a comparison, for both sentences."""
     masked = view.model.expects == "masked"
     st.header("Which word is masked?" if masked else "What comes next?", anchor=False)
-    givens = [view.given, view.changed] if view.changed else [view.given]
-    places = st.columns(len(givens), gap="large") if view.changed else [st.container()]
-    for place, given in zip(places, givens, strict=True):
+    inputs = [view.given, view.changed] if view.changed else [view.given]
+    places = st.columns(len(inputs), gap="large") if view.changed else [st.container()]
+    for place, given in zip(places, inputs, strict=True):
         with place:
             try:
                 expected = traces.predictions(view.model, given)
@@ -74,7 +74,7 @@ def _next(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pred
     st.markdown(f"Predictions after {markdown.code(group.label)}:")
     bars(
         f"expected {given == view.given}",
-        f"What comes after {isolated(group.label)}",
+        f"Predictions after {isolated(group.label)}",
         prediction,
         mark,
         sampled,
@@ -105,7 +105,7 @@ def _masked(view: View, tokens: Tokens, given: ModelInput, expected: Sequence[Pr
         )
     st.markdown(f"Predictions at token {chosen.position + 1}:")
     name = f"expected {given == view.given}"
-    bars(name, f"Prediction at token {chosen.position + 1}", chosen, "in the text", sampled=False)
+    bars(name, f"Predictions at token {chosen.position + 1}", chosen, "in the text", sampled=False)
 
 
 def bars(name: str, title: str, prediction: Prediction, mark: str, sampled: bool) -> None:
@@ -135,6 +135,6 @@ def bars(name: str, title: str, prediction: Prediction, mark: str, sampled: bool
 
 
 def _label(candidate: Candidate) -> str:
-    """Return the token with visible leading spaces, which distinguish a new word from a piece."""
+    """Return the token with visible leading spaces, which distinguish a new word from a word piece."""
     text = "".join(visible_text(letter) for letter in candidate.text)
     return re.sub(r"^ +", lambda spaces: "␣" * len(spaces[0]), text)

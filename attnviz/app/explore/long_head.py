@@ -11,16 +11,16 @@ import numpy as np
 from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE, DisplayToken, faint
 from attnviz.analysis.picture import diverging, sequential
 from attnviz.analysis.window import (
+    NUM_TOP_KEYS,
     THRESHOLDS,
     TILE,
-    TOP,
     Window,
     blocks,
     find_token,
     hidden_shares,
     line_places,
     next_match,
-    strongest,
+    strongest_values,
     whole_window,
 )
 from attnviz.app.components import store
@@ -230,7 +230,7 @@ def _hidden_weight(source: Source, heads: Heads, below: float) -> str:
 
 def _largest(row: Floats) -> Sequence[int]:
     size = np.where(np.isfinite(row), np.abs(row), -1)
-    at = np.argpartition(size, -min(TOP, len(size)))[-TOP:]
+    at = np.argpartition(size, -min(NUM_TOP_KEYS, len(size)))[-NUM_TOP_KEYS:]
     return [int(each) for each in at if size[each] > 0]
 
 
@@ -284,6 +284,6 @@ def _blocks(source: Source, head: int, window: Window) -> tuple[Floats, Floats]:
     for start in range(rows.start, rows.stop, step):
         places = range(start, min(start + step, rows.stop))
         numbers = source.rows(head, places)[:, columns.start : columns.stop]
-        exact.append(strongest(numbers, window.block))
-        drawn.append(strongest(faint(numbers, source.shown_shares(head, places)), window.block))
+        exact.append(strongest_values(numbers, window.block))
+        drawn.append(strongest_values(faint(numbers, source.shown_shares(head, places)), window.block))
     return np.concatenate(exact), np.concatenate(drawn)

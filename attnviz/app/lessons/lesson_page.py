@@ -126,7 +126,7 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
         label = SHARED.label("lesson", number=number + 1, count=len(LESSONS))
         st.page_link("pages/learn.py", label=label, icon=":material/school:")
         with st.popover(SHARED.label("glossary")):
-            cited_markdown(SHARED.render("glossary", pretraining=catalogue.MINILM_LEARNED))
+            cited_markdown(SHARED.render("glossary", pretraining=catalogue.MINILM_TRAINING))
         if len(languages(name)) > 1:
             LANGUAGE.segments(SHARED.label("language"), list(languages(name)), _language(name))
 
@@ -143,7 +143,7 @@ def lesson_page(name: str) -> Iterator[LessonPage]:
 
 
 def _language(name: str) -> str:
-    """Return the chosen language, or the browser's language; English without a translation."""
+    """Return the chosen language, or else the browser's; English if there is no translation."""
     chosen = link.current(LANGUAGE) or (st.context.locale or ENGLISH).split("-")[0].lower()
     return chosen if chosen in languages(name) else ENGLISH
 

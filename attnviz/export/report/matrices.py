@@ -202,12 +202,12 @@ def _explanation(tokens: Sequence[DisplayTokens]) -> str:
 
 def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -> Matrices:
     """Return the difference of the shown weights of two traces."""
-    of = (
+    tokens_of = (
         _without_special
         if hide_special
         else lambda *named: queries_and_keys(*named[:2], merge_words=named[2])
     )
-    own = [of(trace, kind, words) for trace in (given.trace, given.minus)]
+    own = [tokens_of(trace, kind, words) for trace in (given.trace, given.minus)]
     tokens = tuple(combined_tokens(minus, trace) for trace, minus in zip(*own, strict=True))
     one, other = (
         shown_weights(trace.stack(kind), *sides)
@@ -231,20 +231,20 @@ def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -
     )
 
 
-def pooled(of: Matrices, token_view: TokenView, how: Pool) -> Matrices:
+def pooled(source: Matrices, token_view: TokenView, how: Pool) -> Matrices:
     """Return one matrix, pooled over all heads.
 
     Raises:
         AttnvizError: the maximum of differences is requested.
     """
-    if of.signed and how == "max":
+    if source.signed and how == "max":
         raise AttnvizError('The maximum over heads of signed differences is not supported. Use pool="mean".')
-    values, mask = of.shown(token_view)
+    values, mask = source.shown(token_view)
     lowest, highest, mean = (
         reduce(values, axis=(0, 1), keepdims=True) for reduce in (np.min, np.max, np.mean)
     )
     heads = values.shape[0] * values.shape[1]
-    layers = f"layer {of.layers[0]}" if len(of.layers) == 1 else plural(len(of.layers), "layer")
+    layers = f"layer {source.layers[0]}" if len(source.layers) == 1 else plural(len(source.layers), "layer")
     heading = f"{'Mean' if how == 'mean' else 'Maximum'} over the {plural(heads, 'head')} of {layers}"
     places = range(values.shape[2]), range(values.shape[3])
     one = TokenView(
@@ -256,12 +256,12 @@ def pooled(of: Matrices, token_view: TokenView, how: Pool) -> Matrices:
         f"{heading[0].lower()}{heading[1:]}; {token_view.explanation}",
     )
     return Matrices(
-        of.kind,
-        of.layers[:1],
+        source.kind,
+        source.layers[:1],
         (mean if how == "mean" else highest).astype(np.float32),
         np.asarray(mask.any(axis=(0, 1)))[None],
         {"plain": one},
-        of.signed,
+        source.signed,
         heading,
         (lowest, highest),
     )

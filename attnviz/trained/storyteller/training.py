@@ -56,10 +56,10 @@ def train(variant: str, seed: int, steps: int = STEPS) -> Iterator[Progress[Deco
     )
 
 
-def _batch(seed: int, step: int, chants: float) -> Tensor:
+def _batch(seed: int, step: int, repetition_share: float) -> Tensor:
     """Return the padded texts of a step, [text, token]."""
     rng = Random(seed << 32 | step)  # noqa: S311 - not for security
-    texts = [torch.tensor(VOCABULARY.ids(grammar.text(rng, chants))) for _ in range(BATCH)]
+    texts = [torch.tensor(VOCABULARY.ids(grammar.text(rng, repetition_share))) for _ in range(BATCH)]
     return pad_sequence(texts, batch_first=True, padding_value=_PAD)
 
 

@@ -64,7 +64,7 @@ def test_correct_option_is_the_weight_of_layer_1_with_the_mask(query: str) -> No
 
 def test_edited_cells_are_dropped_with_their_sentence() -> None:
     app = visit("masks", mask="window", mask_size="2", mask_after="0", cells=["10>3", "1>15"])
-    mask = values.cells(MaskChoice("window", 2, 0), 15).copy()
+    mask = values.build_mask(MaskChoice("window", 2, 0), 15).copy()
     mask[[9, 0], [2, 14]] ^= True
     assert_drawn(app, mask, values.weights(compute.tokens(OPENING.text), mask, HEAD)[LAYER])
     clean(app.text_input(key="text").set_value("Why not?").run())

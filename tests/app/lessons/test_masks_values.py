@@ -29,12 +29,12 @@ def test_each_kind_of_mask_follows_its_definition(tokens: int) -> None:
         return [[rule(i, j) for j in range(tokens)] for i in range(tokens)]
 
     def cells(*choice: Any) -> Any:
-        return masks.cells(MaskChoice(*choice), tokens).tolist()
+        return masks.build_mask(MaskChoice(*choice), tokens).tolist()
 
     assert cells("none") == cells_by_rule(lambda _i, _j: True)
     assert cells("causal") == cells_by_rule(lambda i, j: j <= i)
     for size in range(tokens):
-        padded = masks.cells(MaskChoice("padding", size), tokens)
+        padded = masks.build_mask(MaskChoice("padding", size), tokens)
         assert padded.shape == (tokens + size, tokens + size)
         assert padded[:, :tokens].all()
         assert not padded[:, tokens:].any()

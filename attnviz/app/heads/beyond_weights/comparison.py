@@ -24,7 +24,7 @@ from attnviz.experiments.beyond_weights import (
     ROLLOUT,
     MeasuredToken,
     Row,
-    measured,
+    measure_token,
 )
 from attnviz.experiments.progress import Progress
 from attnviz.text import NO_NUMBER, isolated, percent
@@ -49,7 +49,7 @@ def job_of(chosen: TokenSelection) -> Job[MeasuredToken]:
 
     def steps() -> Iterator[Progress[MeasuredToken]]:
         warm_up.model(entry)
-        yield from measured(entry.name, text, kind, place)
+        yield from measure_token(entry.name, text, kind, place)
 
     key = "beyond weights", entry, text, kind, place
     return JOBS.find(key, steps)

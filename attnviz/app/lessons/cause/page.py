@@ -232,7 +232,7 @@ def _figure(page: LessonPage, chosen: Selection) -> None:
             shown.append(
                 {"place": place, "label": label, "shares": shares, "written": formatted, "marked": marked}
             )
-        share_table(f"cause {key}", title=title, of="token", columns=columns, rows=shown)
+        share_table(f"cause {key}", title=title, row_kind="token", columns=columns, rows=shown)
 
     result, weights = st.columns(2, gap="medium")
     with result:

@@ -225,7 +225,7 @@ def _picture(page: LessonPage, chosen: Selection) -> None:
     share_table(
         "copied words",
         title=page.label("copied_title"),
-        of="",
+        row_kind="",
         columns=[name for name, _ in shown],
         rows=[
             {

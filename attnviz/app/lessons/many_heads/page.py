@@ -103,7 +103,7 @@ def _shares(page: LessonPage, shown: values.HeadShares, selected: int) -> None:
     share_table(
         "many_heads shares",
         title=page.label("shares"),
-        of="",
+        row_kind="",
         columns=[page.label("shares")],
         rows=[
             {

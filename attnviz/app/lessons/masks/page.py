@@ -26,7 +26,7 @@ from attnviz.trace import Floats
 from attnviz.widgets.tokens import shown_tokens
 
 _NUMBER_WIDTH = 150  # pixels; a narrower number input has no buttons
-_CAPTION = 60  # maximum characters of the sentence in a saved picture's caption
+_MAX_CAPTION = 60  # maximum characters of the sentence in a saved picture's caption
 _MAX_OUTPUTS = 60  # maximum rows of the table of outputs
 _MAX_PADS = 10
 CODE = (
@@ -155,7 +155,7 @@ def _weights(
         heads=[chosen.head + 1],
         heading=heading,
         note=note,
-        caption=page.label("caption", text=chosen.text[:_CAPTION], head=chosen.head_name),
+        caption=page.label("caption", text=chosen.text[:_MAX_CAPTION], head=chosen.head_name),
         filename="attnviz-mask",
         on_pick=on_pick,
     )

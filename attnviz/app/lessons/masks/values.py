@@ -83,7 +83,7 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
     sentence = compute.tokens(text)
     pad = Token("[PAD]", PAD_ID, 0, 0, None, special=True)
     tokens = (*sentence, *[pad] * choice.pads)
-    mask = cells(choice, len(sentence)).copy()
+    mask = build_mask(choice, len(sentence)).copy()
     for cell in flipped:
         found = re.fullmatch("([1-9][0-9]{0,3})>([1-9][0-9]{0,3})", cell, re.ASCII)
         if found is None or max(map(int, found.groups())) > len(tokens):
@@ -96,7 +96,7 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
         return MaskedRun(tokens, compute.read_only(mask), before, None, str(error))
 
 
-def cells(choice: MaskChoice, tokens: int) -> Mask:
+def build_mask(choice: MaskChoice, tokens: int) -> Mask:
     """Return a mask, [query, key], True where a query may attend to a key; `tokens` excludes [PAD]."""
     total = tokens + choice.pads
     masks = {

@@ -89,7 +89,7 @@ def _picture(page: LessonPage, d: int, seed: int) -> None:
         entropies = [f"{each.entropy:.2f}" for each in (row.plain, row.scaled)]
         share_table(
             "random row",
-            of="key",
+            row_kind="key",
             title=title,
             about=page.label("row_about", seed=seed),
             columns=(page.label("weight_without"), page.label("weight_with")),

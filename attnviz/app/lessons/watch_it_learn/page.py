@@ -188,11 +188,11 @@ def _loss(page: LessonPage, shown: ShownTraining, step: int) -> None:
             (page.label("first"), "first_loss", "dash", "square", "muted"),
             (page.label("again"), "second_loss", "solid", "circle", "text"),
         )
-    losses = "; ".join(f"{label} {decimal(found[-1].value(of), 3)}" for label, of, *_ in drawn)
+    losses = "; ".join(f"{label} {decimal(found[-1].value(measure), 3)}" for label, measure, *_ in drawn)
     _curves(
         page,
         "learning loss",
-        [_line(label, found, of, dash, marker, colour) for label, of, dash, marker, colour in drawn],
+        [_line(curve, found) for curve in drawn],
         title=page.label("loss_storyteller" if shown.is_storyteller else "loss_translator"),
         y_axis=Axis(page.label("loss_axis"), zero=True, digits=3),
         height=90,
@@ -231,7 +231,7 @@ def _predict(page: LessonPage, shown: ShownTraining) -> None:
         measured=[(f"{step:,}", measure) for step, measure in measured],
         quarter=values.QUARTERS[0],
         three_quarters=values.QUARTERS[1],
-        good=values.GOOD,
+        good=values.GOOD_ACCURACY,
         batch=training.about.get("batch", ""),
     )
 
@@ -241,8 +241,8 @@ def _measures(page: LessonPage, shown: ShownTraining, step: int) -> None:
     found, about = shown.training.snapshots, shown.training.about
     _progress(page, "learning", page.label("progress_title"), shown.variant, found, step, found[-1].step)
     rows = [
-        {"name": name, "first": percent(found[0].value(of)), "last": percent(found[-1].value(of))}
-        for of, name in _names(page, shown.variant).items()
+        {"name": name, "first": percent(found[0].value(measure)), "last": percent(found[-1].value(measure))}
+        for measure, name in _names(page, shown.variant).items()
     ]
     page.text(
         "progress",
@@ -266,11 +266,11 @@ def _progress(
     last = found[-1]
     labels = _names(page, variant)
     lines = [
-        _line(labels[of], found, of, dash, marker, colour, times=100)
-        for of, dash, marker, colour in values.curves(variant)
+        _line((labels[measure], measure, dash, marker, colour), found, times=100)
+        for measure, dash, marker, colour in values.curves(variant)
     ]
     lines.append(Line("", (0, steps), (0, 100), dash=None))  # extends the axes to all steps
-    measures = "; ".join(f"{label} {percent(last.value(of))}" for of, label in labels.items())
+    measures = "; ".join(f"{label} {percent(last.value(measure))}" for measure, label in labels.items())
     up = page.label("progress_storyteller" if variant in SIZES else "progress_translator")
     _curves(
         page,
@@ -287,16 +287,15 @@ def _progress(
 def _names(page: LessonPage, variant: str) -> dict[str, str]:
     """Return the labels of the measures that are drawn for a model, by name."""
     guided = values.is_guided(variant)
-    return {of: page.label(of, guided=guided) for of, *_ in values.curves(variant)}
+    return {name: page.label(name, guided=guided) for name, *_ in values.curves(variant)}
 
 
-def _line(
-    label: str, found: Sequence[Snapshot], of: str, dash: Dash, marker: Marker, colour: Colour, times: int = 1
-) -> Line:
-    """Return a curve: the measure `of`, multiplied by `times`, against the step."""
+def _line(curve: _Curve, found: Sequence[Snapshot], times: int = 1) -> Line:
+    """Return a measure, multiplied by `times`, as a line against the step."""
+    label, measure, dash, marker, colour = curve
     at = [snapshot.step for snapshot in found]
     return Line(
-        label, at, [times * each.value(of) for each in found], dash=dash, marker=marker, colour=colour
+        label, at, [times * each.value(measure) for each in found], dash=dash, marker=marker, colour=colour
     )
 
 

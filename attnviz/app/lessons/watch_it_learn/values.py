@@ -24,7 +24,7 @@ _MAX_WORDS = 16  # maximum number of words shown; a translation without [END] is
 _REPEATED = len(TRACKED_TEXT) // 2 + len(TRACKED_TEXT) // 4  # position of the pinned token, in the repetition
 _NAMES: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
 
-GOOD = 0.95
+GOOD_ACCURACY = 0.95
 """Minimum fraction of correct pronouns for a translator to be good."""
 QUARTERS = 0.25, 0.75
 """Fractions of copied words at the start and the end of the transition."""
@@ -110,8 +110,8 @@ def quarters(training: Stored) -> tuple[Snapshot, Snapshot]:
 
 
 def first_good(training: Stored) -> Snapshot:
-    """Return the first snapshot in which at least `GOOD` of a translator's pronouns are correct."""
-    return next(each for each in training.snapshots if each.measures["pronoun"] >= GOOD)
+    """Return the first snapshot in which at least `GOOD_ACCURACY` of a translator's pronouns are correct."""
+    return next(each for each in training.snapshots if each.measures["pronoun"] >= GOOD_ACCURACY)
 
 
 def attention_loss(variant: str) -> list[tuple[float, str, Head]]:
