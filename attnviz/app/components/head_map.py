@@ -40,7 +40,7 @@ def head_map(
             becomes "Head 4-2: 66 %".
         low, high: Ends of the scale and their labels. Values beyond an end have the colour of the end.
         kind: "sequential" (from the background's colour at `low` to the strongest colour at `high`) or
-            "diverging" (0 has the background's colour; the end further from 0 has the strongest colour).
+            "diverging" (from the background's colour at 0 to the strongest at the end further from 0).
         printed: Short text in the cell of each head, if it fits: "66".
         selected: Layer and head to outline, from 0.
         row_labels, column_labels: Labels, if rows and columns are not layers and heads.
@@ -52,9 +52,7 @@ def head_map(
     layers, heads = values.shape
     for each in (texts, printed):
         if each is not None and len(each) != layers * heads:
-            raise ValueError(
-                f"A map of {layers} × {heads} heads needs {layers * heads} texts, not {len(each)}."
-            )
+            raise ValueError(f"{layers} × {heads} heads need {layers * heads} texts, not {len(each)}.")
     message = {
         "title": title,
         "heads": heads,

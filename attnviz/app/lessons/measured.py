@@ -65,7 +65,7 @@ class HeldOutResults:
 
 
 @cache
-def held_out() -> tuple[HeldOutResults, ...]:
+def held_out_results() -> tuple[HeldOutResults, ...]:
     """Return the stored results of every training run.
 
     Raises:
@@ -97,18 +97,18 @@ def held_out() -> tuple[HeldOutResults, ...]:
         ) from error
 
 
-def shipped(variant: str) -> HeldOutResults:
+def bundled_results(variant: str) -> HeldOutResults:
     """Return the stored results of a variant's bundled weights.
 
     Raises:
         ModelFilesDamaged: the results are missing or damaged.
     """
-    return next(run for run in held_out() if run.shipped and run.variant == variant)
+    return next(run for run in held_out_results() if run.shipped and run.variant == variant)
 
 
 def opening_head(model: str) -> str:
     """Return the encoder head that attends from "it" to its referent most often, such as "2-1"."""
     try:
-        return shipped(variant_of(model)).head
+        return bundled_results(variant_of(model)).head
     except ModelFilesDamaged:
         return head_name(GUIDED_LAYER, GUIDED_HEAD)

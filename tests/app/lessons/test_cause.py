@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.app.lessons.cause import values
 from attnviz.app.lessons.cause.values import Row
-from attnviz.app.lessons.measured import held_out
+from attnviz.app.lessons.measured import held_out_results
 from attnviz.models import catalogue
 from attnviz.text import percent
 from tests.app.shown import FOLDED, button_row, clean, message_to, messages_to, page_text, press, visit
@@ -44,7 +44,7 @@ def test_page_opens_with_an_edit_and_its_sections() -> None:
     assert [weight for [weight] in table(app, "weights").values()] == found.row_before.tolist()
     assert list(table(app, "pronouns")) == ["il", "elle"]
     assert "car il était trop fatigué" in french(app)
-    for run in held_out():
+    for run in held_out_results():
         shares = " | ".join(percent(each, 1) for each in (run.found, run.ablated, run.redirected))
         assert f"| {run.title} ({run.seed}) | `{run.head}` | {shares} |" in shown
 
@@ -111,5 +111,5 @@ def test_invalid_edit_is_reported_and_not_applied() -> None:
 def test_each_translator_opens_with_its_own_head() -> None:
     app = visit("cause", edits=MOVED)
     clean(app.selectbox(key="translator").set_value(catalogue.entry("translator-unguided").title).run())
-    (head,) = [run.head for run in held_out() if run.shipped and run.variant == "unguided"]
+    (head,) = [run.head for run in held_out_results() if run.shipped and run.variant == "unguided"]
     assert app.selectbox(key="cause_head").value == f"encoder {head}"

@@ -79,7 +79,7 @@ def test_unknown_word_is_refused_and_a_sentence_can_be_built() -> None:
 
 
 def test_accuracy_was_measured_with_the_shipped_weights() -> None:
-    app, run = visit("translate"), measured.shipped("guided")
+    app, run = visit("translate"), measured.bundled_results("guided")
     shown = page_text(app).replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
     for share in (*run.exact.values(), run.pronoun):
         assert percent(share, 1).replace("\N{NO-BREAK SPACE}", " ") in shown
@@ -97,4 +97,7 @@ def test_each_translator_opens_with_its_description_and_its_heads(name: str) -> 
     cross, encoder = messages_to(app, "head_view")
     heads = translate(name, TIRED).trace.block("cross", 0).weights
     assert len(cross["heads"]) == (1 if name == "translator" else len(heads))
-    assert f"{encoder['layer']}-{encoder['heads'][0]}" == measured.shipped(measured.variant_of(name)).head
+    assert (
+        f"{encoder['layer']}-{encoder['heads'][0]}"
+        == measured.bundled_results(measured.variant_of(name)).head
+    )

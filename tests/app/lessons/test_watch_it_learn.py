@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from attnviz.app.lessons.measured import shipped
+from attnviz.app.lessons.measured import bundled_results
 from attnviz.app.lessons.training import Training, TrainingState
 from attnviz.app.lessons.watch_it_learn.page import title_of
 from attnviz.app.lessons.watch_it_learn.values import quarters
@@ -42,7 +42,7 @@ def test_numbers_of_one_step_of_a_translator(variant: str, at: int) -> None:
     assert not app.warning
     text = page_text(app)
     text_snapshot = snapshot.texts[0]
-    head = shipped(variant).head if variant == "unguided" else "2-1"
+    head = bundled_results(variant).head if variant == "unguided" else "2-1"
     heading = f"Encoder {head} after {snapshot.step:,} steps"
     assert (message_to(app, "head_view")["heading"], message_to(app, "head_view")["query"]) == (
         heading,

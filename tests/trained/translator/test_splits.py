@@ -60,7 +60,7 @@ def test_training_set_has_no_held_out_combinations(training: list[Pair], split: 
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_test_sentences_have_held_out_combinations(split: str) -> None:
+def test_held_out_sentences_have_held_out_combinations(split: str) -> None:
     for pair in splits.held_out(split, 300, seed=1):
         assert any(is_held_out(split, each) for each in combinations_in(pair, split)), format_sentence(
             pair.source

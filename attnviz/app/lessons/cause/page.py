@@ -18,7 +18,7 @@ from attnviz.app.lessons.choosing import changes
 from attnviz.app.lessons.computed import cached_translator
 from attnviz.app.lessons.english import OPENING, choose_variant, english, outside_note
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
-from attnviz.app.lessons.measured import held_out, opening_head, variant_of
+from attnviz.app.lessons.measured import held_out_results, opening_head, variant_of
 from attnviz.app.lessons.translate.values import PRONOUNS
 from attnviz.app.state.choices import CAUSE_HEAD, CAUSE_WORD, EDITS
 from attnviz.app.state.link import contains as in_link
@@ -277,7 +277,7 @@ def _predict(page: LessonPage, chosen: Selection) -> None:
 def _sentences(page: LessonPage) -> None:
     """Draw the effects of edits on held-out sentences; per variant, the bundled weights come first."""
     try:
-        runs = held_out()
+        runs = held_out_results()
     except ModelFilesDamaged as error:
         st.error(markdown.plain(str(error)), icon=":material/error:")
         return

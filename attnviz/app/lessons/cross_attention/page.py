@@ -55,7 +55,7 @@ class Reading:
         return DisplayTokens(self.block.key_tokens, self.source)
 
     @cached_property
-    def keys_by_weight(self) -> list[values.KeyToken]:
+    def sorted_keys(self) -> list[values.KeyToken]:
         """The key tokens, in order of decreasing weight from the query."""
         return values.keys_by_weight(self.block, self.query)
 
@@ -74,10 +74,8 @@ class Reading:
             "m": m,
             "width": self.block.value.shape[-1],
             "query": markdown.token(self.query, self.queries.groups),
-            "keys": self.keys_by_weight,
-            "names": [
-                markdown.token(key.place, self.keys.groups) for key in self.keys_by_weight[:NUM_LISTED]
-            ],
+            "keys": self.sorted_keys,
+            "names": [markdown.token(key.place, self.keys.groups) for key in self.sorted_keys[:NUM_LISTED]],
         }
 
 
@@ -140,7 +138,7 @@ def _predict(page: LessonPage, reading: Reading) -> None:
     names = names_of(reading.keys.groups)
     places = quiz_options(reading.weights[reading.query], reading.keys.groups, MAX_OPTIONS)
     options = [names[place] for place in places]
-    ranked = [key for key in reading.keys_by_weight if key.place in places]
+    ranked = [key for key in reading.sorted_keys if key.place in places]
     page.predict(
         **reading.document_values,
         options=options + [options[-1]] * (MAX_OPTIONS - len(options)),

@@ -13,7 +13,7 @@ from attnviz.app.components.share_table import share_table
 from attnviz.app.lessons.computed import cached_translator
 from attnviz.app.lessons.english import choose_variant, english, outside_note, reading_switch
 from attnviz.app.lessons.lesson_page import LessonPage, lesson_page
-from attnviz.app.lessons.measured import opening_head, shipped, variant_of
+from attnviz.app.lessons.measured import bundled_results, opening_head, variant_of
 from attnviz.app.lessons.translate import values
 from attnviz.app.lessons.translate.architecture import Part, Stack, diagram
 from attnviz.app.page import stop
@@ -257,7 +257,7 @@ def _predict(page: LessonPage, shown: ShownTranslation) -> None:
 def _accuracy(page: LessonPage, shown: ShownTranslation) -> None:
     """Draw the accuracy on held-out sentences."""
     try:
-        found = shipped(variant_of(shown.model))
+        found = bundled_results(variant_of(shown.model))
     except ModelFilesDamaged as error:
         st.error(markdown.plain(str(error)), icon=":material/error:")
         return
