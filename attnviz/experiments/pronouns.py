@@ -18,7 +18,7 @@ from attnviz.trace import Floats, Kind, Mask, Trace
 
 Query = Literal["pronoun", "nouns"]
 
-_BASELINE = "half of the pairs in which the head attends more to a different noun in each sentence"
+_BASELINE = "random guesses in the pairs in which the head attends more to different nouns; others are wrong"
 
 _NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
 _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."

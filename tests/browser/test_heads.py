@@ -149,7 +149,7 @@ def test_compare_shows_two_sentences_and_their_difference(page: Page, server: Se
 
 def test_intervene_ablates_heads(page: Page, server: Server) -> None:
     open_page(page, server, "intervene", open="Which head matters most?")
-    expect(page.get_by_role("button", name="Undo: ablate head 4-2")).to_be_visible()
+    expect(page.get_by_role("button", name="Undo “Ablate head 4-2”")).to_be_visible()
     complete_link = re.compile(r"(?=.*text=The\+dog)(?=.*edits=encoder\+4-2)")
     expect(page).to_have_url(complete_link)
     page.evaluate("history.pushState({}, '', 'intervene?head=2')")  # as in a late message from the server

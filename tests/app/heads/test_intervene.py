@@ -84,7 +84,7 @@ def test_ablated_head_changes_each_output_and_heads_are_ranked(single_ablations:
 def test_buttons_make_and_undo_edits() -> None:
     app = visit("intervene", text=TIRED, layer="4", head="2")
     ablate_button, redirect_button = "make encoder 4-2", "make encoder 4-2 10 >8"
-    assert app.button(key=ablate_button).label == "Undo: ablate head 4-2"  # ablated when the page opens
+    assert app.button(key=ablate_button).label == "Undo “Ablate head 4-2”"  # ablated when the page opens
     app.button(key=ablate_button).click().run()
     assert app.button(key=ablate_button).label == "Ablate head 4-2"
     assert edits_of(app) == []

@@ -120,7 +120,7 @@ def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None
     """Draw a button that applies an edit, or undoes it if it is already applied."""
     is_applied = str(edit) in EDITS.get([])
     st.button(
-        f"Undo: {label[0].lower()}{label[1:]}" if is_applied else label,
+        f"Undo “{label}”" if is_applied else label,
         key=f"make {edit}",
         type="primary" if primary and not is_applied else "secondary",
         icon=":material/undo:" if is_applied else icon,
