@@ -35,7 +35,7 @@ def clauses(generator: random.Random, count: int) -> list[Clause]:
 
 
 def can_be_lengthened(pair: Pair) -> bool:
-    """Return whether both possible referents of "it" precede a clause "as it …", "because it …" or "since …"."""
+    """Return whether both possible referents of "it" precede "as it", "because it" or "since it"."""
     it = pair.pronoun
     if it is None or it.other is None or max(it.referent, it.other) > it.source:
         return False
