@@ -33,7 +33,7 @@ class InitialView:
     Attributes:
         kind: "encoder", "decoder" or "cross"; None for the first kind of the trace.
         layer, head: Selected head, both from 0.
-        query: Query token whose weights are shown, from 0; None shows all.
+        query: Shown query token, from 0; None shows all.
         together: Several query tokens instead of `query`; the sum of their weights is shown.
         view: "lines" or "matrix".
         hide_special: Hide the tokens that the tokenizer added.
@@ -49,7 +49,7 @@ class InitialView:
 
     @property
     def followed(self) -> tuple[int, ...]:
-        """The query tokens whose weights are shown; empty for all."""
+        """The shown query tokens; empty for all."""
         return self.together if self.query is None else (self.query,)
 
 
