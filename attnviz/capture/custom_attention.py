@@ -37,27 +37,29 @@ def install_recorders(network: PreTrainedModel) -> None:
         elif type(module).__name__ == name:
             module.register_forward_hook(recording_hook(reader), with_kwargs=True)
             if (finish := _FINISH.get(network.config.model_type)) is not None:
-                setattr(module, "forward", _fast_forward(module, reader, finish))  # noqa: B010 - as above
+                setattr(module, "forward", _FastForward(module, reader, finish))  # noqa: B010 - as above
 
 
-def _fast_forward(
-    module: nn.Module, reader: Reader, finish: FinishAttention
-) -> Callable[..., tuple[Tensor, Tensor | None]]:
-    """Return a forward function for the module; it computes no weights when vectors are recorded.
+class _FastForward:
+    """Forward function of a module; it computes no weights when vectors are recorded.
 
-    The function holds only a weak reference to its module; see `_with_recording`.
+    It holds only a weak reference to its module; see `_with_recording`. A deep copy runs the copied module.
     """
-    compute: Any = type(module).forward
-    module_ref = weakref.ref(module)
 
-    def forward(*args: Any, **inputs: Any) -> Any:
+    def __init__(self, module: nn.Module, reader: Reader, finish: FinishAttention) -> None:
+        self._module, self._reader, self._finish = weakref.ref(module), reader, finish
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _FastForward:
+        return _FastForward(memo[id(self._module())], self._reader, self._finish)
+
+    def __call__(self, *args: Any, **inputs: Any) -> Any:
+        module: Any = self._module()
+        compute = type(module).forward
         if not records_vectors():
-            return compute(module_ref(), *args, **inputs)
+            return compute(module, *args, **inputs)
         named = {**_by_name(compute, args), **inputs}
-        output = _attend_by_rules(module_ref(), reader, named, named["hidden_states"].shape[1])
-        return finish(module_ref(), join_heads(output), named), None
-
-    return forward
+        output = _attend_by_rules(module, self._reader, named, named["hidden_states"].shape[1])
+        return self._finish(module, join_heads(output), named), None
 
 
 def _attend_by_rules(module: Any, reader: Reader, named: Arguments, tokens: int) -> Tensor:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayTokens
-from attnviz.analysis.rules import SINGLE_RULES, Rule, RuleScores, rule_scores
+from attnviz.analysis.rules import SINGLE_RULES, RuleScores, rule_scores
 from attnviz.experiments.corpus import FILE
 from attnviz.experiments.scoring import HeadTest, Scored, Source
 from attnviz.trace import Kind, Trace
@@ -36,15 +36,16 @@ SENTENCES = Source(
 """Plain sentences, one per line."""
 
 
-def _score(rule: Rule, read: RuleScores) -> Scored:
-    """Score a sentence by a rule; the baseline is uniform attention over the unmasked keys."""
-    counts, score, raw, uniform = (each[SINGLE_RULES.index(rule)] for each in read)
+def _score(index: int, read: RuleScores) -> Scored:
+    """Score a sentence by a single rule; the baseline is uniform attention over the unmasked keys."""
+    counts, score, raw, uniform = (each[index] for each in read)
     scores = np.where(counts[:, None], score, np.nan)
-    weights = raw if rule.is_attention else np.full_like(raw, np.nan)
+    weights = raw if SINGLE_RULES[index].is_attention else np.full_like(raw, np.nan)
     return Scored(scores[None], weights[None], {"uniform attention": uniform[None, :, None]})
 
 
+# Tests refer to a rule by index: Ray sends copies of them, and a copied rule is not in SINGLE_RULES.
 TESTS = tuple(
-    HeadTest(_NAMES.get(rule.name, rule.name), rule.definition, SENTENCES, partial(_score, rule))
-    for rule in SINGLE_RULES
+    HeadTest(_NAMES.get(rule.name, rule.name), rule.definition, SENTENCES, partial(_score, index))
+    for index, rule in enumerate(SINGLE_RULES)
 )

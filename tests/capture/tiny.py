@@ -411,7 +411,7 @@ ON_EVERY_PUSH: Mapping[str, tuple[str, ...]] = {
     "many at once": ("bert", "mistral", "t5", "deberta-v2"),
     "batches": ("bert", "mistral", "t5", "mpnet"),
     "word vectors": ("bert", "gpt2", "t5", "gptj"),
-    "residual streams": ("bert", "gpt2", "llama", "t5", "bart", "gpt_neox"),
+    "residual streams": ("bert", "gpt2", "llama", "t5", "bart", "gpt_neox", "mpt"),
     "writing": ("mistral", "bart"),
     "ablate": ("gpt2", "t5", "mpnet", "opt"),
     "ablate custom attention": ("mpnet", "gptj"),

@@ -12,7 +12,6 @@ from attnviz.experiments.scoring import measure
 LINES = ("The dog was tired.", "", "Hello, hello!", "word " * 600, "A cat sat on a mat.", "It rains.", "Oh!")
 
 
-@pytest.mark.everything
 def test_two_actors_give_the_same_scores_as_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """The actors are real processes; each scores several parts. The model does not need transformers."""
     monkeypatch.setattr(scoring, "PART", 3)
