@@ -173,7 +173,7 @@ class Average:
 
     Attributes:
         tokens: Tokens of the sentence, without [CLS] and [SEP].
-        vectors: [token, d_model], x, the word vectors of the bundled BERT, without positions and norm.
+        vectors: [token, d_model], x, the word vectors of the bundled BERT, without positions and LayerNorm.
         scores, weights: [query, key].
         output: [token, d_model], x': the weighted averages.
     """
