@@ -116,7 +116,7 @@ def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Plac
     shorter = min(sum(map(_is_word, text.groups)) for text in (first, second))
     if not same or 2 * same < shorter:
         raise AttnvizError(
-            f"Only {same} of the shorter text’s {shorter} words occur in the other text in the same order. "
+            f"{same} of the shorter text’s {shorter} words occur in the other text in the same order. "
             "Compare texts that share at least half of their words."
         )
     return places
