@@ -125,7 +125,7 @@ def test_patch_shows_the_words_that_attend_to_it_in_the_mean_over_heads() -> Non
     assert (message["heads"], message["query"]) == (1, len(words) + 4 * 5 + 1)
     best = int(column.argmax())
     assert f"**{100 * column[best]:.1f} %**" in words_of(app)
-    assert "is attended to most by" in words_of(app)
+    assert "Largest weights on *row 5, column 2* in the mean over the heads of layer 2:" in words_of(app)
 
 
 def test_new_text_or_image_selects_the_last_word_and_its_head() -> None:
@@ -178,4 +178,4 @@ def test_cross_attention_shows_the_patches_each_word_attends_to(opened: Callable
     app.selectbox(key="patch").set_value("row 2, column 3").run()
     column = cross.weights[2, :, 1 + 8 + 2]
     assert f"**{100 * column.max():.1f} %**" in words_of(clean(app))
-    assert "is attended to most by these words" in words_of(app)
+    assert "Largest weights on *row 2, column 3* in head 2-3:" in words_of(app)
