@@ -110,7 +110,7 @@ def test_page_opens_with_a_word_and_the_patch_that_it_names() -> None:
     assert strongest is not None
     assert (strongest.row, strongest.column) == (question.target.row, question.target.column)
     assert (
-        f"*row {question.target.row + 1}, column {question.target.column + 1}* **{100 * row.max():.1f} %**"
+        f"*row {question.target.row + 1}, column {question.target.column + 1}* (**{100 * row.max():.1f} %**)"
         in words_of(app)
     )
     assert f"**{question.answer}**" in words_of(app)
@@ -172,7 +172,7 @@ def test_cross_attention_shows_the_patches_each_word_attends_to(opened: Callable
     assert (message["rows"], message["columns"]) == (4, 8)
     best = int(cross.weights[2, -1, 1:].argmax())
     assert (
-        f"*row {best // 8 + 1}, column {best % 8 + 1}* **{100 * cross.weights[2, -1, 1 + best]:.1f} %**"
+        f"*row {best // 8 + 1}, column {best % 8 + 1}* (**{100 * cross.weights[2, -1, 1 + best]:.1f} %**)"
         in (words_of(app))
     )
     app.selectbox(key="patch").set_value("row 2, column 3").run()

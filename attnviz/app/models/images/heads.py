@@ -153,7 +153,7 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
         column_labels=["Mean"] if chosen.mean else None,
         on_pick=pick,
     )
-    st.markdown(f":small[Patch weights, all heads on one scale: 0 to {weight_percent(high)}.]")
+    st.markdown(f":small[Patch weights, all on one scale: 0 to {weight_percent(high)}.]")
     return pixels
 
 
@@ -217,7 +217,7 @@ def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
     """Return the largest weights of `row` and their tokens; `start` is the index of the row's first token."""
     largest = [at for at in np.argsort(-row, kind="stable").tolist() if np.isfinite(row[at])][:_MAX_LISTED]
     return "; ".join(
-        f"*{markdown.plain(chosen.name(start + at))}* **{weight_percent(row[at])}**" for at in largest
+        f"*{markdown.plain(chosen.name(start + at))}* (**{weight_percent(row[at])}**)" for at in largest
     )
 
 
