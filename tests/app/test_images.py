@@ -47,7 +47,7 @@ def test_every_sample_is_shown_with_the_models_numbers(folder: str) -> None:
         place = (
             f"row {(strongest - 1) // 5 + 1}, column {(strongest - 1) % 5 + 1}" if strongest else "\\[CLS\\]"
         )
-        assert f"*{place}* **{100 * row[strongest]:.1f} %**" in words_of(app)
+        assert f"*{place}* (**{100 * row[strongest]:.1f} %**)" in words_of(app)
 
 
 def test_atlas_names_the_largest_weight_of_the_patch_in_every_head(folder: str) -> None:
