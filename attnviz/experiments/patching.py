@@ -177,7 +177,7 @@ def with_target(given: ModelInput, trace: Trace) -> ModelInput:
         AttnvizError: the model's output is empty.
     """
     if trace.target == "":
-        raise AttnvizError("The model’s output for the first sentence is empty. Specify a target.")
+        raise AttnvizError("The model’s output for the first sentence is empty. Use another sentence.")
     return replace(given, target=trace.target)
 
 

@@ -47,7 +47,7 @@ def test_page_opens_with_the_pronoun_that_changes_its_noun() -> None:
     it, dog, road = 9, 2, 7
     less, more = (round(abs(100 * float((second - first)[3, 1, it, key]))) for key in (dog, road))
     text = page_text(app)
-    assert f"Of 72 heads, **4-2** changes **most**: total variation {100 * changes[3, 1]:.0f} %" in text
+    assert f"Head 4-2: total variation **{100 * changes[3, 1]:.0f} %**, **rank 1 of 72**" in text
     assert (
         f"on `dog` falls by **{less} percentage points** and on `road` rises by **{more} percentage points**"
         in text

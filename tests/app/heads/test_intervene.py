@@ -90,7 +90,7 @@ def test_buttons_make_and_undo_edits() -> None:
     assert edits_of(app) == []
     app.button(key=ablate_button).click().run()
     assert edits_of(app) == ["encoder 4-2"]
-    assert re.search(r"With these changes, the output of `it` changes by \*\*\d\.\d°\*\*\.", page_text(app))
+    assert re.search(r"The output of `it` changes by \*\*\d\.\d°\*\*\.", page_text(app))
     # For an ablated head, only the weights without the changes are drawn.
     assert len(messages_to(app, "head_view")) == 1
     assert "Head 4-2 is ablated: its output is set to zero." in page_text(app)
@@ -99,7 +99,7 @@ def test_buttons_make_and_undo_edits() -> None:
     assert len(messages_to(app, "head_view")) == 2
     text = page_text(app)
     assert "Head 4-2 is ablated; in head 4-2, `it` attends only to `road`." in text
-    assert "with the changes, to `road` **100 %**" in text
+    assert "with the changes: `road` **100 %**" in text
     app.button(key=ablate_button).click().run()
     assert edits_of(app) == ["encoder 4-2 10 >8"]
     app.button(key=ablate_button).click().run()  # the edits are applied in order: the head is ablated
@@ -124,7 +124,7 @@ def test_edits_in_a_link_are_applied_and_invalid_ones_listed() -> None:
     for problem in ("encoder layer 9", r"\<script\>", r"\*\*x\*\*", "row 99", "key 99"):
         assert problem in warning.value
     assert edits_of(app) == edits
-    assert "With these changes, the output of" in page_text(app)  # the valid edit is applied
+    assert "The output of `" in page_text(app)  # the valid edit is applied
     clean(press(app, "Remove invalid changes"))
     assert edits_of(app) == edits[:1]
 
