@@ -28,8 +28,8 @@ _MAX_LISTED = 8
 _FIRST = "the initial edit of Intervene, and its model"
 _HELP = (
     "Changes as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only the row of token 10; “encoder 4-2 "
-    "10 >8” moves all weight of that row to token 8, “encoder 4-2 >8” does so in all rows; “encoder 4-2 10 3>8” "
-    "moves the row’s weight on token 3 to token 8."
+    "10 >8” moves all weight of that row to token 8, “encoder 4-2 >8” does so in all rows; “encoder 4-2 10 "
+    "3>8” moves the row’s weight on token 3 to token 8."
 )
 
 
