@@ -135,7 +135,7 @@ def test_edit_changes_translation_and_predictions() -> None:
     text = page_text(app)
     assert f"before: `{FRENCH}`" in text
     assert f"With the changes: `{edited}`" in text
-    assert re.search(r"Head encoder 2-1: \*\*rank \d+ of \d+\*\*", text)
+    assert re.search(r"Encoder head 2-1: \*\*rank \d+ of \d+\*\*", text)
     assert app.selectbox(key="expected_at").value == "10 car"
     rows = expected_rows(app)
     assert rows[0]["label"] == "il"

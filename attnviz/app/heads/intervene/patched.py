@@ -142,7 +142,7 @@ def _outcome(request: _Request, found: Patching) -> str:
     return (
         f"Probabilities {request.position_text} in the first and the second sentence: "
         f"{markdown.code(one.text)} {percent(one.clean, 1)} and {percent(one.corrupted, 1)}, "
-        f"{markdown.code(other.text)} {percent(other.clean, 1)} and {percent(other.corrupted, 1)}, the "
-        "largest decrease and increase. A head’s share is the part of the difference in the log odds of these "
+        f"{markdown.code(other.text)} {percent(other.clean, 1)} and {percent(other.corrupted, 1)}: the "
+        "largest decrease and increase. A head’s share is the part of the difference in the log odds of the "
         "two tokens that patching its output removes."
     )
