@@ -76,7 +76,7 @@ def test_ablated_head_changes_each_output_and_heads_are_ranked(single_ablations:
     assert ranked_labels(app)[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
     median = angles(float(np.median(single_ablations[:, 9])))
     text = page_text(app)
-    assert f"the output of `it` changes by **{degrees[9]:.1f}°**" in text
+    assert f"The output of `it` changes by **{degrees[9]:.1f}°**" in text
     assert f"Median of 72 heads, each ablated alone: **{median:.1f}°**" in text
     assert f"Head 4-2: **rank {1 + (values > values[37]).sum()} of 72**" in text
 
