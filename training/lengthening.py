@@ -1,7 +1,8 @@
 """Lengthen sentences with clauses about people between "it" and its referent.
 
 "The dog did not cross the road as it was too tired." becomes "The dog did not cross the road and the king was
-calm as it was too tired." People are "he" or "she", so that "it" still refers to the dog.
+calm as it was too tired." People are referred to as "he" or "she", so "it" can still refer only to the nouns
+of the original sentence.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def clauses(generator: random.Random, count: int) -> list[Clause]:
 
 
 def can_be_lengthened(pair: Pair) -> bool:
-    """Return whether two possible referents of "it" precede its clause, which begins with a conjunction."""
+    """Return whether both possible referents of "it" precede "as it", "because it" or "since it"."""
     it = pair.pronoun
     if it is None or it.other is None or max(it.referent, it.other) > it.source:
         return False

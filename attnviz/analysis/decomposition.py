@@ -1,8 +1,8 @@
 """A token's output as a sum of contributions: heads, feed-forward networks, embeddings and biases.
 
 Every part of a layer adds a vector to a token's residual stream (Elhage et al. 2021). With a fixed divisor,
-the norms between the additions are affine, so each contribution can pass through all later norms separately
-(Kobayashi et al. 2021).
+the layer norms between the additions are affine, so each contribution can pass through all later ones
+separately (Kobayashi et al. 2021).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ResidualStream(NamedTuple):
 
     Attributes:
         embeddings: [d_model], the initial vector.
-        steps: Additions and norms, in order.
+        steps: Additions and layer norms, in order.
     """
 
     embeddings: Floats
@@ -124,7 +124,7 @@ def decompose(stream: ResidualStream, token: int) -> tuple[Part, ...]:
 
 
 def around_attention(stream: ResidualStream) -> Iterator[tuple[Block, Floats, FrozenNorm | None]]:
-    """Yield each attention block, its residual input, [d_model], and the norm right after it, if any."""
+    """Yield each attention block, its residual input, [d_model], and a layer norm right after it, if any."""
     vector = stream.embeddings
     for step, following in zip(stream.steps, (*stream.steps[1:], None), strict=True):
         if isinstance(step, FrozenNorm):

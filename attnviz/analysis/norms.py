@@ -33,7 +33,8 @@ def weighted_vectors(block: Block, query: int) -> Floats:
     if block.projection is None:
         raise AttnvizError(
             "The trace has no W_O, so the norms cannot be computed: it was saved without W_O, the model "
-            "transforms head outputs before W_O, or W_O is not a matrix (8-bit layers round their input)."
+            "transforms head outputs before W_O, or the output projection is not linear (8-bit layers round "
+            "their input)."
         )
     vectors: Floats = block.weights[:, query, :, None] * (block.value @ block.projection)
     return vectors
@@ -54,12 +55,12 @@ def layer_norms(block: Block, query: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class FrozenNorm:
-    """A norm as an affine map, with the divisor of one token: x ↦ (x − mean(x)) / deviation ⊙ γ + β.
+    """A LayerNorm or RMSNorm with its divisor fixed to the value at one token, which makes it an affine map.
 
     Attributes:
-        gain, shift: [d_model], γ and β.
+        gain, shift: [d_model], γ and β in x ↦ (x − mean(x)) / deviation ⊙ γ + β.
         deviation: The divisor √(σ² + ε) at this token.
-        centred: True if the mean is subtracted; False for a root mean square norm (Zhang & Sennrich 2019).
+        centred: True if the mean is subtracted; False for RMSNorm (Zhang & Sennrich 2019).
     """
 
     gain: Floats
@@ -68,16 +69,16 @@ class FrozenNorm:
     centred: bool = True
 
     def linear(self, vectors: Floats) -> Floats:
-        """Apply the norm, without β, to parts of the token's vector, [..., d_model]."""
+        """Apply the normalization, without β, to summands of the token's vector, [..., d_model]."""
         if self.centred:
             vectors = vectors - vectors.mean(axis=-1, keepdims=True)
         return np.asarray(vectors / self.deviation * self.gain, dtype=np.float32)
 
 
 def residual_norms(block: Block, query: int, residual: Floats, norm: FrozenNorm | None = None) -> Floats:
-    """Return `layer_norms`, [key], with the residual connection and layer norm (Kobayashi et al. 2021).
+    """Return the norms, [key], of the sums in `layer_norms` after Add & Norm (Kobayashi et al. 2021).
 
-    The residual input is added to the token's contribution to itself.
+    The residual input is added to the token's contribution to itself; then the layer norm is applied.
 
     Args:
         query: Position i of the query token, from 0.

@@ -40,7 +40,7 @@ _NOT_EXACT = "An exact decomposition is not possible."
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """One token's output as a sum of contributions; each norm is linearized by keeping its divisor fixed.
+    """One token's output as a sum of contributions; the divisor of each layer norm is held fixed.
 
     Every linear function of the output is a sum over the same parts: for any `direction` [d_model],
     `output @ direction` is the sum of all `part.vectors @ direction` (Elhage et al. 2021, direct logit
@@ -49,7 +49,7 @@ class Decomposition:
     Attributes:
         tokens: the tokens of the stack's input.
         place: the token's position, from 0.
-        output: [d_model], the model's own output, after the last layer and the final norm.
+        output: [d_model], the model's own output, after the last layer and the final layer norm.
         parts: see `analysis.decomposition.Part`.
         residual: the largest absolute difference between the sum of all parts and the output.
     """
@@ -83,7 +83,7 @@ class LogitLens:
     Attributes:
         tokens, place: as in `Decomposition`.
         logits: [layer + 1, vocabulary], after the embeddings, the first layer, …, and the last layer (the
-            model's logits). The model's final norm, if any, is applied before each unembedding.
+            model's logits). The final layer norm, if any, is applied before each unembedding.
     """
 
     tokens: tuple[Token, ...]
@@ -124,7 +124,7 @@ def decomposition(
 
     Raises:
         AttnvizError: the text is invalid or too long, or there is no such token or output.
-        ModelNotSupported: the model applies operations other than additions and norms to a token's vector.
+        ModelNotSupported: a token's vector is changed by operations other than additions and layer norms.
     """
     recorded = _recorded(model, text, kind)
     tokens, width = recorded.blocks[0].query_tokens, recorded.output.shape[-1]
@@ -152,7 +152,7 @@ def residual_stream(model: Model, text: str | ModelInput, place: int, kind: Kind
 
 
 class _Call(NamedTuple):
-    """A call of a linear layer or norm, with tensors [token, width]; `module` is None at the final output."""
+    """A call of a linear layer or layer norm; tensors are [token, width]. `module` is None at the output."""
 
     module: Any
     given: Tensor
@@ -184,7 +184,7 @@ class _Recorded(NamedTuple):
     Attributes:
         name: the model's name.
         blocks: the stack's attention blocks, in execution order.
-        calls: its linear layers and norms, in execution order.
+        calls: its linear layers and layer norms, in execution order.
         output: [token, d_model], the stack's output.
         network: the network that ran.
         logits: the model's logits, if it has a language-model head.
@@ -200,8 +200,8 @@ class _Recorded(NamedTuple):
     def stream(self, place: int) -> ResidualStream:
         """Reconstruct one token's residual stream from the inputs and outputs of the calls.
 
-        The input of a norm is the output of the previous norm, or that norm's input (in pre-norm
-        models), plus the outputs of linear layers in between.
+        The input of a layer norm is the output of the previous one, or the previous one's input (in
+        pre-norm models), plus the outputs of linear layers in between.
         """
         shape = self.output.shape
         calls = [call for call in self.calls if shape in (call.given.shape, call.returned.shape)]
@@ -229,7 +229,7 @@ class _Recorded(NamedTuple):
         return ResidualStream(owned(start[place]), steps)
 
     def after_each_layer(self, stream: ResidualStream) -> list[Tensor]:
-        """Return a token's vectors after the embeddings and each layer but the last, with any final norm."""
+        """Return the vectors after the embeddings and each layer but the last, with any final layer norm."""
         added = next(at for at, step in enumerate(stream.steps) if isinstance(step, Addition))
         only_at_the_end = sum(isinstance(step, FrozenNorm) for step in stream.steps[added:]) == 1
         found, vector = [], stream.embeddings
@@ -248,7 +248,7 @@ class _Recorded(NamedTuple):
     def _explain(
         self, given: Tensor, values: Sequence[tuple[Tensor, _Call | None]], linears: Sequence[_Call]
     ) -> tuple[_Call | None, Sequence[_Call]]:
-        """Return the norm (or None) and the linear layers with outputs that sum to `given`.
+        """Return the layer norm (or None) and the linear layers with outputs that sum to `given`.
 
         There are two linear layers if attention and feed-forward network are parallel (GPT-J).
         """
@@ -264,7 +264,7 @@ class _Recorded(NamedTuple):
         return norm, added
 
     def _frozen(self, call: _Call, place: int) -> FrozenNorm:
-        """Return the norm with its divisor at one token: LayerNorm or RMSNorm; Gemma stores γ − 1."""
+        """Return the LayerNorm or RMSNorm with its divisor at one token; Gemma stores γ − 1."""
         weight, shift = call.module.weight.detach(), getattr(call.module, "bias", None)
         shift = torch.zeros_like(weight) if shift is None else shift.detach()
         for centred, gain in ((True, weight), (False, weight), (False, 1 + weight)):
@@ -277,8 +277,8 @@ class _Recorded(NamedTuple):
 
     def _refusal(self) -> ModelNotSupported:
         return ModelNotSupported(
-            f"{quoted(self.name)} changes a token’s vector by operations other than norms and the addition "
-            f"of attention and feed-forward outputs. {_NOT_EXACT}"
+            f"{quoted(self.name)} changes a token’s vector by operations other than layer norms and the "
+            f"addition of attention and feed-forward outputs. {_NOT_EXACT}"
         )
 
 

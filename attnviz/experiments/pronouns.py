@@ -18,7 +18,7 @@ from attnviz.trace import Floats, Kind, Mask, Trace
 
 Query = Literal["pronoun", "nouns"]
 
-_BASELINE = "random guesses in the pairs in which the head attends more to different nouns; others are wrong"
+_BASELINE = "random guesses in pairs in which the head favours a different noun each time; others are wrong"
 
 _NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
 _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."
@@ -78,7 +78,7 @@ def _score(query: Query, read: PairWeights) -> Scored:
     referents = [sentence.right for sentence in read.pair.readings]
     right = np.array([each[word] > each[1 - word] for each, word in zip(weights, referents, strict=True)])
     scores = np.where(read.allowed[at][:, None], right.all(axis=0), np.nan)[None]
-    # A head that attends more to a different noun in each sentence is right in both sentences or in neither;
+    # A head that favours a different noun in each sentence is right in both sentences or in neither;
     # by chance, it is right in half of these pairs, as in McNemar's test.
     changes = (right[0] == right[1])[None] / 2
     # Weights from the pronoun are added over both words; weights to the pronoun are averaged.
@@ -100,7 +100,7 @@ SOURCE = Source(
 def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
     question = (
         f"Share of pairs (“… too tired” and “… too narrow”) in which, in both sentences, {question}; "
-        "a head that attends more to the same noun in both sentences scores 0 %"
+        "a head that favours the same noun in both sentences scores 0 %"
     )
     return HeadTest(name, question, SOURCE, partial(_score, query), "right")
 

@@ -1,7 +1,7 @@
 """A trace's weights as pandas tables, to sort, group and join.
 
-Tables count layers, heads and tokens from 1, as on screen; the number in a label such as "2:dog"
-distinguishes equal tokens. The arguments of these functions count from 0, as usual in Python.
+In the tables, layers, heads and tokens are numbered from 1, as on screen; the number in a label such as
+"2:dog" distinguishes equal tokens. Function arguments are indices from 0.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def weights_table(trace: Trace, kind: Kind, layer: int, head: int) -> pd.DataFra
 def links_table(trace: Trace, kind: Kind | None = None) -> pd.DataFrame:
     """Return every weight of every head, one per row, in the order of computation.
 
-    With `links = links_table(trace)`, `links.nlargest(10, "weight")` are the ten strongest links, and
+    With `links = links_table(trace)`, `links.nlargest(10, "weight")` are the ten largest weights, and
     `links.query("layer == 4 and head == 2")` is head 4-2.
 
     Args:

@@ -47,8 +47,8 @@ def attention_at(model: OurModel, path: str) -> MultiHeadAttention:
 def edited(model: Model, edits: Sequence[Edits]) -> Model:
     """Return a copy of a model that applies edits to each sentence of a batch.
 
-    The copy shares the parameters. The original is unchanged, so several threads can run and edit it at the
-    same time.
+    The copy shares the parameters. The original is unchanged, so several threads can run it and make
+    edited copies at the same time.
 
     Args:
         edits: Edits of each sentence of the batch; an input without a batch axis is one sentence.
@@ -68,7 +68,7 @@ def edited(model: Model, edits: Sequence[Edits]) -> Model:
 def copy_with_shared_tensors(model: AnyModule) -> AnyModule:
     """Return a copy of a network, in which modules can be replaced; the copy shares the tensors."""
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
-    return copy.deepcopy(model, shared)  # does not copy the tensors in this table
+    return copy.deepcopy(model, shared)  # does not copy the tensors in this memo
 
 
 class EditedAttention(nn.Module):
@@ -124,7 +124,7 @@ def edited_heads(weights: Tensor, value: Tensor, edits: Sequence[Edits]) -> tupl
 def edit_weights(
     weights: Float[Tensor, "*sentence head query key"], edits: Sequence[Edits]
 ) -> Float[Tensor, "*sentence head query key"]:
-    """Return the weights after the edits; other weights are bitwise identical.
+    """Return a copy with the edits applied; unedited weights are bitwise identical to the input.
 
     Edits of rows that do not exist yet are skipped, because a translation is generated word by word.
 
@@ -152,7 +152,7 @@ def edit_weights(
 def replace_outputs(
     outputs: Float[Tensor, "*sentence head query d_head"], edits: Sequence[Edits]
 ) -> Float[Tensor, "*sentence head query d_head"]:
-    """Return the head outputs with replaced vectors; other outputs are bitwise identical.
+    """Return a copy with replaced vectors; other outputs are bitwise identical to the input.
 
     As in `edit_weights`, rows that do not exist yet are skipped.
 

@@ -83,7 +83,7 @@ class DecoderOnlySteps(NamedTuple):
 
 
 class DecoderOnly(nn.Module):
-    """Embeddings, layers, a final norm, and the embedding table as the output matrix (Press and Wolf 2017).
+    """Embeddings, layers, a layer norm, and the embedding table as the output matrix (Press and Wolf 2017).
 
     Args:
         vocabulary: Vocabulary size.

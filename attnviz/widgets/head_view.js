@@ -268,13 +268,13 @@ class HeadView extends View {
     return [...pair, rows.length > 1 ? ": " : " ", numbers.join(", "), this.spread(query, key), ...this.rowNote(query)];
   }
 
-  /** "it attends to dog 66.4 %, [CLS] 12.1 %, road 11.9 %"; for several queries, "it, was together … attend to …". */
+  /** "it attends to dog 66.4 %, road 11.9 %"; several queries: "it, was together … attend to …"; changes: "it → dog −35.6 points". */
   rowSentence(query, queries = [query]) {
     const several = this.heads.length > 1;
     const [verb, to] = {
       percent: ["attends", "to"],
       score: ["has its highest value", "with"], // a score or its change
-      "signed percent": ["attends", ""],
+      "signed percent": ["→", ""],
     }[this.data.unit];
     const one = queries.length === 1;
     const names = queries.flatMap((at, n) => [n ? ", " : "", this.token("query", at)]);
@@ -282,7 +282,7 @@ class HeadView extends View {
     this.exactSum(queries)
       .slice(0, 4)
       .forEach(({ number, values }, at) => {
-        parts.push(at ? "; " : "", several ? `in head ${number} ` : "", to && `${to} `);
+        parts.push(at ? "; " : "", several ? (to ? `in head ${number} ` : `head ${number}: `) : "", to && `${to} `);
         if (this.data.part && at === 0) parts.push("(of the tokens shown) ");
         const spread = (key) => (one ? this.spread(query, key) : "");
         parts.push(...(values ? this.#largest(values, several ? 2 : 3, "key", spread) : ["…"]));
@@ -296,7 +296,7 @@ class HeadView extends View {
     return rowNote ? [` (${rowNote})`] : [];
   }
 
-  /** "dog is attended to most by it 66.4 %, …", in the first chosen head; for changes, "dog is attended to more by it …". */
+  /** "dog is attended to most by it 66.4 %, …", in the first chosen head; for changes, "dog ← it −35.6 points, …". */
   columnSentence(key) {
     const values = this.data.query_tokens.map((_, i) => this.exactRows(i)[0].values?.[key] ?? NaN);
     const largest = this.#largest(values, 3, "query");
@@ -304,7 +304,7 @@ class HeadView extends View {
     const verb = {
       percent: `is attended to${head} most by`,
       score: `has its highest value${head} with`,
-      "signed percent": `is attended to${head}`,
+      "signed percent": `${head} ←`.trim(),
     }[this.data.unit];
     return [this.token("key", key), ` ${verb} `, ...(largest.length ? largest : ["…"])];
   }
@@ -316,12 +316,9 @@ class HeadView extends View {
     // Omit weights that round to "0.0 %"; a score of 0 is shown.
     const isShown = (at) => this.data.unit === "score" || size(values[at]) >= MIN_LABELLED;
     const several = order.slice(0, count).filter((at, n) => n === 0 || isShown(at));
-    if (this.data.unit === "signed percent" && several.length && !isShown(several[0])) return ["as before"];
-    const to = side === "key" ? "to" : "by";
-    const how = (value) => (this.data.unit !== "signed percent" ? "" : `${value < 0 ? "less" : "more"} ${to} `);
+    if (this.data.unit === "signed percent" && several.length && !isShown(several[0])) return ["no change"];
     return several.flatMap((at, n) => [
       n ? ", " : "",
-      how(values[at]),
       this.token(side, at),
       side === "query" && this.queries[at].rowNote ? " *" : "",
       ` ${this.number(values[at])}${spread(at)}`,

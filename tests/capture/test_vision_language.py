@@ -73,7 +73,7 @@ def test_weights_equal_eager(family: str) -> None:
         scores = np.where(block.mask, block.scores, -np.inf)
         formula = torch.tensor(scores).softmax(dim=-1).numpy()
         np.testing.assert_allclose(block.weights, formula, atol=1e-6)
-        # In place of weights, Qwen's encoder returns outputs.
+        # Qwen's encoder returns attention outputs instead of weights.
         for number, each in enumerate(weights if weights.dim() == 4 else ()):
             inside = slice(number * each.shape[-1], (number + 1) * each.shape[-1])
             assert np.array_equal(block.weights[:, inside, inside], each)

@@ -36,8 +36,8 @@ def test_saved_traces_become_one_page(output_of: Output, saved: list[str], tmp_p
     [
         ([], "Pass either a text"),
         (["a b", "--trace", "one.npz"], "Pass either a text"),
-        (["--trace", "one.npz", "--head", "4"], "2 layers of 3 heads"),
-        (["--trace", "one.npz", "--head", "0"], "2 layers of 3 heads"),
+        (["--trace", "one.npz", "--head", "4"], "no head 1-4: "),
+        (["--trace", "one.npz", "--head", "0"], "no head 1-0: "),
         (["--trace", "none.npz"], "No such file"),
         (
             ["--trace", "one.npz", "--dtype", "bfloat16", "--device", "cpu"],

@@ -47,12 +47,14 @@ def head_map(
         on_pick: Called with layer and head, from 0.
 
     Raises:
-        ValueError: the number of texts differs from the number of heads.
+        ValueError: the length of `texts` or `printed` differs from the number of heads.
     """
     layers, heads = values.shape
-    for each in (texts, printed):
-        if each is not None and len(each) != layers * heads:
-            raise ValueError(f"{layers} × {heads} heads need {layers * heads} texts, not {len(each)}.")
+    for name, each in (("texts", texts), ("printed", printed)):
+        if each is not None and len(each) != (size := layers * heads):
+            raise ValueError(
+                f"`{name}` must have {size} entries ({layers} × {heads} heads), not {len(each)}."
+            )
     message = {
         "title": title,
         "heads": heads,

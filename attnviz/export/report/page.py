@@ -1,4 +1,4 @@
-"""A report as one HTML file that works offline and can be mailed or printed."""
+"""A report as one HTML file that works offline and can be emailed or printed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Literal
 from attnviz.analysis.display_tokens import MIN_SHOWN_SHARE
 from attnviz.errors import InvalidTrace
 from attnviz.export.report.contents import Contents, contents, kinds_of, without_vision
-from attnviz.text import plural
-from attnviz.trace import Kind, Trace
+from attnviz.text import head_name, joined, plural
+from attnviz.trace import Kind, Trace, checked_place
 from attnviz.widgets import code
 
 View = Literal["lines", "matrix"]
@@ -33,8 +33,8 @@ class InitialView:
     Attributes:
         kind: "encoder", "decoder" or "cross"; None for the first kind of the trace.
         layer, head: Selected head, both from 0.
-        query: Followed token, from 0; None for all.
-        together: Several followed tokens, instead of `query`; their weights are added.
+        query: Shown query token, from 0; None shows all.
+        together: Several query tokens instead of `query`; the sum of their weights is shown.
         view: "lines" or "matrix".
         hide_special: Hide the tokens that the tokenizer added.
     """
@@ -49,7 +49,7 @@ class InitialView:
 
     @property
     def followed(self) -> tuple[int, ...]:
-        """The followed tokens; empty for all."""
+        """The shown query tokens; empty for all."""
         return self.together if self.query is None else (self.query,)
 
 
@@ -68,7 +68,7 @@ def report(
 
     Raises:
         AttnvizError: the texts are too long for one file.
-        InvalidTrace: a trace lacks the kind, layer, head or token in `opening`.
+        InvalidTrace: the first trace lacks the kind, layer, head or token in `opening`.
     """
     traces = [*map(without_vision, [trace] if isinstance(trace, Trace) else trace)]
     data = contents(traces)
@@ -85,12 +85,14 @@ def initial_kind(trace: Trace, opening: InitialView) -> Kind:
     """
     kind = opening.kind or kinds_of(trace)[0]
     blocks = trace.of_kind(kind)
-    heads, queries = blocks[0].query.shape[:2]
-    if opening.layer not in {block.layer for block in blocks} or not 0 <= opening.head < heads:
-        size = f"{plural(len(blocks), 'layer')} of {plural(heads, 'head')}"
-        raise InvalidTrace(f"There is no such head: the {kind} attention of {trace.model} has {size}.")
-    if not {*opening.followed} <= {*range(queries)}:
-        raise InvalidTrace(f"There is no such token: the text has {plural(queries, 'query token')}.")
+    layers, heads = [block.layer for block in blocks], len(blocks[0].query)
+    if opening.layer not in layers or not 0 <= opening.head < heads:
+        numbers = joined([str(layer + 1) for layer in layers])
+        size = f"{plural(len(layers), 'layer')} ({numbers}) of {plural(heads, 'head')}"
+        name = head_name(opening.layer, opening.head)
+        raise InvalidTrace(f"There is no head {name}: the {kind} attention of {trace.model} has {size}.")
+    for query in opening.followed:
+        checked_place(query, blocks[0].query_tokens, "query")
     return kind
 
 

@@ -29,7 +29,8 @@ def png(drawing: Drawing) -> bytes:
     """Return the PNG file.
 
     Raises:
-        AttnvizError: no installed font has all characters of a text.
+        AttnvizError: none of the fonts tried has all characters of a text, or a text is written from right
+            to left and Pillow was built without Raqm.
     """
     colours = drawing.colours
     scale = _SCALE if max(drawing.width, drawing.height) <= _LARGE_SIZE else _REDUCED_SCALE
@@ -86,11 +87,13 @@ def _write(picture: Image.Image, text: Text, scale: int, colour: str) -> None:
 def _font_for(text: str) -> str | None:
     """Return the file name of a font with every character of a text; None for Pillow's default font."""
     is_right_to_left = any(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in text)
-    if not is_right_to_left or features.check("raqm"):  # raqm lays out right-to-left scripts
+    reason = "Pillow cannot lay out right-to-left text without Raqm:"
+    if not is_right_to_left or features.check("raqm"):
+        reason = "None of the fonts tried has all characters of"
         for name in (None, *_FONTS):
             if all(letter.isspace() or _has_glyph(name, letter) for letter in text):
                 return name
-    raise AttnvizError(f"No installed font has all characters of {quoted(text)}. Save the figure as .svg.")
+    raise AttnvizError(f"{reason} {quoted(text)}. Save the figure as .svg.")
 
 
 @lru_cache(4096)

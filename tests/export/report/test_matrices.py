@@ -138,7 +138,7 @@ def test_invalid_differences_and_pooling_are_refused() -> None:
         show(reversed_rows(trace) - trace, pool="max")
     with pytest.raises(AttnvizError, match="single heads"):
         show(trace, view="atlas", pool="mean")
-    with pytest.raises(InvalidTrace, match="no such token"):
+    with pytest.raises(InvalidTrace, match="no token 7"):
         show(trace, query=[1, len(tokens("the dog saw the cat")) + 2])
 
 

@@ -133,9 +133,9 @@ def test_a_page_can_contain_several_traces() -> None:
     ("opening", "sentence"),
     [
         (InitialView(kind="cross"), "no cross attention"),
-        (InitialView(layer=2), "no such head"),
-        (InitialView(head=3), "no such head"),
-        (InitialView(query=-1), "no such token"),
+        (InitialView(layer=2), r"no head 3-1: .* 2 layers \(1 and 2\) of 3 heads"),
+        (InitialView(head=3), r"no head 1-4: .* 2 layers \(1 and 2\) of 3 heads"),
+        (InitialView(query=-1), "no token -1: counted from 0, the last one is 6"),
     ],
 )
 def test_an_initial_view_that_does_not_exist_is_refused(opening: InitialView, sentence: str) -> None:

@@ -169,11 +169,15 @@ def test_unknown_file_endings_are_refused_and_nothing_is_written(tmp_path: Path)
     assert [file.name for file in tmp_path.iterdir()] == ["figure.html"]
 
 
-def test_a_png_with_missing_letters_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("word", "reason"), [("我", "None of the fonts"), ("כלב", "without Raqm")])
+def test_a_png_that_pillow_cannot_write_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, reason: str
+) -> None:
     monkeypatch.setattr(painted, "_FONTS", ())
-    figure = show(WEIGHTS, ["The", "我"])
-    with pytest.raises(AttnvizError, match=r"No installed font .* characters of “我”\. Save .* as \.svg"):
+    monkeypatch.setattr("PIL.features.check", lambda _feature: False)
+    figure = show(WEIGHTS, ["The", word])
+    with pytest.raises(AttnvizError, match=rf"{reason}.* “.*{word}.*”\. Save the figure as \.svg"):
         figure.save(tmp_path / "head.png")
     assert not list(tmp_path.iterdir())
     figure.save(tmp_path / "head.svg")
-    assert "我" in (tmp_path / "head.svg").read_text("utf-8")
+    assert word in (tmp_path / "head.svg").read_text("utf-8")

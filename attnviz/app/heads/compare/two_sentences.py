@@ -18,7 +18,7 @@ from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
 from attnviz.app.heads.compare.compared import Comparison, aligned, aligned_weights, distances
 from attnviz.app.references import cited_markdown
-from attnviz.text import head_name, ordinal, percent, points
+from attnviz.text import decimal, head_name, ordinal, percent, points
 from attnviz.trace import Floats
 
 _MAX_LISTED = 8
@@ -75,7 +75,7 @@ def _describe_rank(values: Floats, order: Sequence[Head], head: Head, one_word: 
 
 
 def describe_change(grid: Grid, change: Floats, row: int) -> str:
-    """Describe a row's changes: "The weight of `it` on `dog` falls by **36 percentage points** …".
+    """Describe a row's changes: "The weight of `it` falls by **36 percentage points** on `dog` …".
 
     Args:
         grid: The aligned words.
@@ -85,8 +85,9 @@ def describe_change(grid: Grid, change: Floats, row: int) -> str:
     name = markdown.token(row, grid.queries)
     moved = changed_keys(change, row, grid.queries, grid.keys)
     parts = [
-        f"on {markdown.code(key)} {'rises' if size > 0 else 'falls'} by **{points(size)}**"
-        for key, size in filter(None, (moved.loss, moved.gain))
+        f"{'rises' if size > 0 else 'falls'} by **{decimal(abs(100 * size), 0) if at else points(size)}** "
+        f"on {markdown.code(key)}"
+        for at, (key, size) in enumerate(filter(None, (moved.loss, moved.gain)))
     ]
     if not parts:
         return f"No weight of {name} on a shared word changes by 0.5 percentage points or more."

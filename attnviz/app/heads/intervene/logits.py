@@ -95,9 +95,10 @@ def draw(chosen: Intervention, place: int) -> None:
     cited_markdown(
         f"{position[0].upper()}{position[1:]}, the logit of {first} is **{decimal(abs(difference))}** "
         f"{'higher' if difference >= 0 else 'lower'} than the logit of {second}. The difference is the sum "
-        "of the contributions of the model’s parts: direct logit attribution (Elhage et al. 2021). All norms "
-        "are held fixed. The changes chosen above are not applied here. An effect that passes through later "
-        "parts is attributed to those parts; patching shows a head’s total effect."
+        "of the contributions of the model’s parts: direct logit attribution (Elhage et al. 2021). The "
+        "divisors of all layer norms are held fixed. The changes chosen above are not applied here. An "
+        "effect that passes through later parts is attributed to those parts; patching shows a head’s total "
+        "effect."
     )
     keys = {kind: choosing.groups(chosen.entry, chosen.given, kind)[-1] for kind in chosen.entry.kinds}
     bars, heads = st.columns(2, gap="large")
@@ -183,7 +184,7 @@ def _lens(likely: _LikelyTokens, one: int) -> None:
         ],
     )
     cited_markdown(
-        ":small[The vector at this position after each layer, decoded with the model’s final norm and output "
-        "matrix (logit lens, Nostalgebraist 2020). The last row is the model’s prediction. Earlier layers "
-        "were not trained to be decoded like this.]"
+        ":small[The vector at this position after each layer, decoded with the model’s final layer norm and "
+        "output matrix (logit lens, Nostalgebraist 2020). The last row is the model’s prediction. Earlier "
+        "layers were not trained to be decoded like this.]"
     )

@@ -72,7 +72,7 @@ class Walk:
 
     @property
     def parts(self) -> dict[str, Floats]:
-        """The vectors that sum to z, with the variance of each norm held fixed."""
+        """The vectors that sum to z, with the variance of each layer norm held fixed."""
         first, second = self.norms
         x, attention, feed_forward = (
             self.vectors[name].values for name in ("layer_input", "attention", "feed_forward")

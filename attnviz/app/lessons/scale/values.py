@@ -68,10 +68,10 @@ def variances(sizes: Sequence[int], draws: int, seed: int) -> tuple[Floats, Floa
 
 
 def standard_error(d: int, draws: int) -> float:
-    """Return the standard error of the variance of q · k, measured on `draws` sampled pairs.
+    """Return the standard error of the sample variance of q · k over `draws` pairs.
 
     A product of two independent N(0, 1) variables has variance 1 and fourth moment 9. A sum of d products
-    therefore has σ² = d and μ₄ = 3d² + 6d. The variance measured on n pairs has the variance
+    therefore has σ² = d and μ₄ = 3d² + 6d. The sample variance of n pairs has variance
     (μ₄ − σ⁴ (n − 3)/(n − 1)) / n.
     """
     fourth_moment = 3 * d**2 + 6 * d
