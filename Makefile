@@ -1,6 +1,6 @@
 # make app      starts the app at http://localhost:8501 (make app PORT=8600 uses another port)
 # make test     runs the tests (make test ARGS="tests/analysis -k rollout" runs some of them)
-# make test-all also runs the slow tests: every family of models, all bundled networks, Ray, and a short run of
+# make test-all also runs the slow tests: every family of models, all bundled networks, and a short run of
 #               each benchmark
 # make claims   recomputes every number stated in README, docs and pages; takes about ten minutes
 # make lock     regenerates requirements.lock after a change of requirements.txt or constraints.txt

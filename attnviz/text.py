@@ -129,15 +129,6 @@ def layers_by_kind(kinds: Mapping[int, str], first: int = 1) -> str:
     return "; ".join(parts)
 
 
-def ordinal(place: int) -> str:
-    """Return the word before a superlative: "" for 1, "second ", "third ", "4th "."""
-    words = {1: "", 2: "second ", 3: "third "}
-    if place in words:
-        return words[place]
-    ending = "th" if place % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return f"{place}{ending} "
-
-
 def head_name(layer: int, head: int) -> str:
     """Return a head's name, as in Clark et al. 2019: "4-2" for layer 3 and head 1, both from 0."""
     return f"{layer + 1}-{head + 1}"

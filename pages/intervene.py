@@ -11,7 +11,7 @@ with tool("intervene"):
     likely = section("What makes a word likely?", logits.draw, chosen, place or 0)
     folded(
         section("Which head matters most?", ranking.draw, chosen, place),
-        section("Which head restores the difference?", patched.draw, chosen, place).with_choices(
+        section("Activation patching with a second sentence", patched.draw, chosen, place).with_choices(
             PATCHED_WITH
         ),
         *(() if place is None else (likely.with_choices(LOGIT_OF, LOGIT_AGAINST),)),

@@ -24,7 +24,7 @@ with page("learn", "Learn", lambda: None):
         "translator",
         "A complete transformer",
         "A small translator from English into French, written from scratch and trained for these pages: see "
-        "how it chooses *il* or *elle* for *it*, and test this by editing its attention.",
+        "how it chooses *il* or *elle* for *it*, then edit its attention.",
     )
     part(
         "storyteller",

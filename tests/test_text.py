@@ -54,14 +54,6 @@ def test_words_are_joined_with_commas_and_and(parts: list[str], expected: str) -
     assert text.joined(parts) == expected
 
 
-def test_ordinals() -> None:
-    ordinals = [text.ordinal(place) + "most" for place in (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 72, 111)]
-    assert ordinals == [
-        *("most", "second most", "third most", "4th most", "11th most", "12th most", "13th most"),
-        *("21st most", "22nd most", "23rd most", "72nd most", "111th most"),
-    ]
-
-
 def test_head_names_count_from_one() -> None:
     assert text.head_name(3, 1) == "4-2"
 

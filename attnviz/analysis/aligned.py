@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from attnviz.analysis.display_tokens import DisplayToken, DisplayTokens
 from attnviz.errors import AttnvizError
 from attnviz.spelling import SPACES
-from attnviz.text import in_order, isolated
+from attnviz.text import in_order, isolated, plural
 from attnviz.trace import Floats
 
 Side = Literal["first", "second"]
@@ -116,8 +116,8 @@ def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Plac
     shorter = min(sum(map(_is_word, text.groups)) for text in (first, second))
     if not same or 2 * same < shorter:
         raise AttnvizError(
-            f"Only {same} of the shorter text’s {shorter} words occur in the other text in the same order. "
-            "Compare texts that share at least half of their words."
+            f"The texts share {same} of the shorter text’s {plural(shorter, 'word')} in the same order; at "
+            "least half are required. Change fewer words."
         )
     return places
 

@@ -32,9 +32,8 @@ def weighted_vectors(block: Block, query: int) -> Floats:
     block.need_vectors()
     if block.projection is None:
         raise AttnvizError(
-            "The trace has no W_O, so the norms cannot be computed: it was saved without W_O, the model "
-            "transforms head outputs before W_O, or the output projection is not linear (8-bit layers round "
-            "their input)."
+            "No norms, because the trace has no W_O: it was saved without W_O, the model transforms head "
+            "outputs before W_O, or the output projection is not linear (8-bit layers round their input)."
         )
     vectors: Floats = block.weights[:, query, :, None] * (block.value @ block.projection)
     return vectors

@@ -4,7 +4,7 @@ from math import isqrt
 
 import streamlit as st
 
-from attnviz.app.models.facts import shape
+from attnviz.app.models.facts import reads, shape
 from attnviz.app.references import cited_markdown
 from attnviz.app.traces import MAX_WEIGHTS
 from attnviz.models import catalogue
@@ -19,7 +19,7 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
 
 - In a head, each token has a :blue[query] and a :red[key]. The better a query matches a key, the larger the
   score.
-- A row belongs to a query token, a column to a key token.
+- The weights of a head form a matrix. A row belongs to a query token, a column to a key token.
 - For BERT, [CLS] is added at the beginning of a text and [SEP] at its end.
 - The weights of one row sum to 100 %. In GPT-OSS they sum to less: each head has a **sink**, a learned score
   that is part of every row’s softmax but belongs to no token (Agarwal et al. 2025).
@@ -27,7 +27,7 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
   in the *decoder* each French word attends to the French words so far; in *cross*-attention, to the English
   words. The output of a French word predicts the next one. [START] and [END] are special tokens.
 - In a **decoder** such as GPT-2, each token attends only to itself and earlier tokens. The next word is
-  predicted at the last token: the attention behind a predicted word is in the row of the token before it.
+  predicted at the last token: the prediction of a word uses the row of the token before it.
 - If two sentences are **read together**, ᴬ or ᴮ after a token marks its sentence.
 - Heads are named by layer and number, both from 1: `4-2` is the second head of the fourth layer.
 - The weights of a row are the softmax of its scores. In BERT and GPT-2 a score is
@@ -46,9 +46,9 @@ def meaning_of_a_weight() -> None:
   Serrano & Smith 2019; but see Wiegreffe & Pinter 2019).
 - [CLS] and [SEP] often receive most of the weight, probably when there is **nothing relevant** for a head
   (Clark et al. 2019; Kobayashi et al. 2020). *Hide special tokens* omits them and rescales the other weights.
-- In deep layers, the vector of *dog* is **a mixture** of several tokens (Abnar & Zuidema 2020).
+- In deep layers, the vector of a token is **a mixture** of several tokens (Abnar & Zuidema 2020).
 - Heads do **different things** (Voita et al. 2019); averaging them hides this.
-- **One pair of sentences proves little**: in the second sentence of *trophy / suitcase*,
+- **One pair of sentences proves little**: in the second sentence of the example *trophy / suitcase*,
   head 4-2 of MiniLM, a small BERT, attends to the wrong noun.
 - If a token attends to more than $d_{head}$ + 1 tokens, other weights give the same output (Brunner et al.
   2020).
@@ -66,10 +66,7 @@ def models() -> None:
     st.header("The models", anchor=False)
     for name in catalogue.names():
         entry = catalogue.entry(name)
-        st.markdown(
-            f"**{entry.title}** (`{name}`): {entry.description} "
-            f"{shape(entry)}, texts of up to {entry.token_limit} tokens."
-        )
+        st.markdown(f"**{entry.title}** (`{name}`): {entry.description} {shape(entry)}, {reads(entry)}.")
 
 
 def limits() -> None:

@@ -79,7 +79,7 @@ def progress_text(action: str, unit: str) -> StatusText:
     def status(job: Job[Any]) -> str:
         done = f"{job.latest.done:,} of {job.latest.total:,} {unit}" if job.latest else ""
         if job.queued:
-            return f"{action}: waiting for its turn on this server"
+            return f"{action}: queued on this server"
         if job.running:
             return f"{action}: {done}" if done else f"{action} …"
         if not job.stopped:

@@ -102,7 +102,7 @@ def form() -> Question | None:
                 right = RIGHT.select("Correct option", [_UNMARKED, *dict.fromkeys(choices)], help=if_copied)
         else:
             RIGHT.forget()
-            st.caption("Enter options, then mark the correct one. It is shown only with the answer.")
+            st.caption("Enter options, then mark the correct one.")
         if PREDICT.is_set or name in PREDICT.pages:
             st.toggle(
                 "Hide the page until the answer is revealed",

@@ -286,7 +286,7 @@ def _recorded(model: Model, text: str | ModelInput, kind: Kind | None) -> _Recor
     if model.dtype != "float32":
         raise ModelNotSupported(
             f"{quoted(model.name)} runs in {model.dtype}, which rounds too much for an exact "
-            f"decomposition. Omit {model.dtype}, or call model.float()."
+            "decomposition. Load the model in float32, or call model.float()."
         )
     model.need_cpu()
     model.need_vectors()

@@ -177,7 +177,9 @@ def with_target(given: ModelInput, trace: Trace) -> ModelInput:
         AttnvizError: the model's output is empty.
     """
     if trace.target == "":
-        raise AttnvizError("The model’s output for the first sentence is empty. Specify a target.")
+        raise AttnvizError(
+            "The model’s output for the first sentence is empty. Specify a target or change the sentence."
+        )
     return replace(given, target=trace.target)
 
 

@@ -71,7 +71,7 @@ class Edit:
         if self.source is not None and None in (self.query, self.target):
             raise InvalidEdit("An edit that moves a weight requires a row, a source key and a target key.")
         if self.kind == "decoder" and max(self.source or 0, self.target or 0) > (self.query or 0):
-            raise InvalidEdit(f"“{self}” attends to later tokens, which the decoder has not generated yet.")
+            raise InvalidEdit(f"“{self}” names a later token, to which the decoder cannot attend.")
 
     def __str__(self) -> str:
         row = "" if self.query is None else f" {self.query + 1}"

@@ -387,7 +387,7 @@ _ENTRIES = {
         _minilm(
             FROM_SCRATCH,
             "MiniLM, from scratch",
-            "The same weights, run by the Transformer that attnviz builds from scratch.",
+            "The weights of MiniLM, run by attnviz’s own implementation of the transformer.",
             "scratch",
         ),
         *(

@@ -390,7 +390,7 @@ def _size(config: PreTrainedConfig, attribute: str, name: str) -> int:
     if isinstance(value, dict | list):
         raise ModelNotSupported(
             f"Models of the family {quoted(config.model_type)} are not supported: their configs have no "
-            f"{attribute}, or several values."
+            f"{attribute}, or several values of it."
         )
     if type(value) is not int or value < 1:
         raise _invalid_value(attribute, name)

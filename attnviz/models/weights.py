@@ -66,7 +66,7 @@ def count_parameters(file: Path, name: str, part: str = "") -> Counter[str]:
                 (array, found.get_dtype(), math.prod(found.get_shape())) for array, found in arrays.items()
             ]
     except OSError as error:  # its message contains the path
-        raise ModelFilesDamaged(f"{name} cannot be read. Check that attnviz may read it.") from error
+        raise ModelFilesDamaged(f"{name} cannot be read. Check its permissions.") from error
     except SafetensorError as error:
         raise ModelFilesDamaged(f"{name} is damaged ({error}). Copy or download it again.") from error
     return parameter_counts(tensors, name, part)

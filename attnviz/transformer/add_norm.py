@@ -14,7 +14,7 @@ class AddNormSteps(NamedTuple):
 
 
 class AddNorm(nn.Module):
-    """LayerNorm(x + Sublayer(x)), after the sub-layer as in the paper (Vaswani et al. 2017, §3.1).
+    """LayerNorm(x + Sublayer(x)), the post-norm of the paper (Vaswani et al. 2017, §3.1).
 
     LayerNorm(x) = (x − μ) / √(σ² + ε) ⊙ γ + β, with each token's own mean μ and variance σ² (Ba et al. 2016).
 

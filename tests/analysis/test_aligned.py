@@ -97,7 +97,7 @@ def test_labels_name_both_texts() -> None:
 )
 def test_texts_with_too_few_common_words_are_refused(first: str, second: str) -> None:
     for one, other in ((first, second), (second, first)):
-        with pytest.raises(AttnvizError, match="share at least half of their words"):
+        with pytest.raises(AttnvizError, match="at least half are required"):
             aligned_sentences(shown(one), shown(other))
 
 

@@ -47,7 +47,7 @@ def test_every_sample_is_shown_with_the_models_numbers(folder: str) -> None:
         place = (
             f"row {(strongest - 1) // 5 + 1}, column {(strongest - 1) % 5 + 1}" if strongest else "\\[CLS\\]"
         )
-        assert f"*{place}* **{100 * row[strongest]:.1f} %**" in words_of(app)
+        assert f"*{place}* (**{100 * row[strongest]:.1f} %**)" in words_of(app)
 
 
 def test_atlas_names_the_largest_weight_of_the_patch_in_every_head(folder: str) -> None:
@@ -110,7 +110,7 @@ def test_page_opens_with_a_word_and_the_patch_that_it_names() -> None:
     assert strongest is not None
     assert (strongest.row, strongest.column) == (question.target.row, question.target.column)
     assert (
-        f"*row {question.target.row + 1}, column {question.target.column + 1}* **{100 * row.max():.1f} %**"
+        f"*row {question.target.row + 1}, column {question.target.column + 1}* (**{100 * row.max():.1f} %**)"
         in words_of(app)
     )
     assert f"**{question.answer}**" in words_of(app)
@@ -125,7 +125,7 @@ def test_patch_shows_the_words_that_attend_to_it_in_the_mean_over_heads() -> Non
     assert (message["heads"], message["query"]) == (1, len(words) + 4 * 5 + 1)
     best = int(column.argmax())
     assert f"**{100 * column[best]:.1f} %**" in words_of(app)
-    assert "is attended to most by" in words_of(app)
+    assert "Largest weights on *row 5, column 2* in the mean over the heads of layer 2:" in words_of(app)
 
 
 def test_new_text_or_image_selects_the_last_word_and_its_head() -> None:
@@ -172,10 +172,10 @@ def test_cross_attention_shows_the_patches_each_word_attends_to(opened: Callable
     assert (message["rows"], message["columns"]) == (4, 8)
     best = int(cross.weights[2, -1, 1:].argmax())
     assert (
-        f"*row {best // 8 + 1}, column {best % 8 + 1}* **{100 * cross.weights[2, -1, 1 + best]:.1f} %**"
+        f"*row {best // 8 + 1}, column {best % 8 + 1}* (**{100 * cross.weights[2, -1, 1 + best]:.1f} %**)"
         in (words_of(app))
     )
     app.selectbox(key="patch").set_value("row 2, column 3").run()
     column = cross.weights[2, :, 1 + 8 + 2]
     assert f"**{100 * column.max():.1f} %**" in words_of(clean(app))
-    assert "is attended to most by these words" in words_of(app)
+    assert "Largest weights on *row 2, column 3* in head 2-3:" in words_of(app)

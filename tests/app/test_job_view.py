@@ -59,7 +59,7 @@ def bar(app: AppTest) -> tuple[int, str] | None:
     return (bars[0].proto.value, bars[0].proto.text) if bars else None
 
 
-WAITING = "Reading the pages: waiting for its turn on this server"
+WAITING = "Reading the pages: queued on this server"
 PARTLY_DONE = "Reading the pages: 2,000 of 3,000 pages"
 STOPPED = "Stopped after 2,000 of 3,000 pages. The results so far are kept."
 PROBLEM = "Shorten *it*."

@@ -257,7 +257,7 @@ def test_induction(page: Page, server: Server) -> None:
     page.get_by_role("option", name=name).click()
     page.keyboard.press("Escape")
     assert_in_url(page, edits=name)
-    expect(page.get_by_role("cell", name=f"without {name}", exact=True)).to_be_visible()
+    expect(page.get_by_role("cell", name=f"{name} ablated", exact=True)).to_be_visible()
     wait_idle(page)
     assert_accessible(page)
 

@@ -198,7 +198,7 @@ def point(lesson: Lesson) -> None:
     head = re.compile("^Layer 2, head 3:")
     teacher.get_by_role("gridcell", name=head).click()
     for page in lesson.students:
-        assert_status(page, "Look at Layer 2, head 3: ")
+        assert_status(page, "Look at “Layer 2, head 3: ")
     assert_framed(frame, phone.get_by_role("gridcell", name=head))
     press(teacher, "Point")
     assert_status(phone, re.compile(r"teacher\.$"))

@@ -133,7 +133,7 @@ def test_invalid_indices_are_refused(numbers: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(("source", "target"), [(1, 3), (3, 1)])
 def test_edits_of_a_decoder_cannot_attend_to_later_tokens(source: int, target: int) -> None:
-    with pytest.raises(InvalidEdit, match="attends to later tokens"):
+    with pytest.raises(InvalidEdit, match="names a later token"):
         Edit("decoder", 0, 0, 2, source, target)
     assert Edit("cross", 0, 0, 2, source, target)
 

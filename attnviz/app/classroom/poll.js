@@ -99,7 +99,7 @@ export class PollPanel {
       return `${votes} of ${here} voted${when}.${open ? "" : " The vote is closed."}${hint}`;
     }
     if (open) return mine === null ? "Choose one." : "You have voted. You can change your answer until the vote is closed.";
-    return shown ? `${votes} voted.` : "The vote is closed. Your teacher will show the result.";
+    return shown ? `Votes: ${votes}.` : "The vote is closed. Your teacher will show the result.";
   }
 }
 

@@ -138,14 +138,14 @@ class RoomBar extends View {
     const { state, connected, failures } = room;
     if (!connected) {
       if (failures > 2 && !state) return "The room cannot be reached. Trying again …";
-      return state ? "Connecting again …" : "Connecting …";
+      return state ? "Reconnecting …" : "Connecting …";
     }
     const { people, point, poll, view } = state;
-    const pointed = point ? ` Look at ${point.words || "the frame"}.` : "";
+    const pointed = point ? ` ${room.teaches ? "Pointing at" : "Look at"} ${point.words ? `“${point.words}”` : "the frame"}.` : "";
     if (this.aiming && !point) return "Click what you want to point at.";
     if (room.teaches) return `${people.here} here · ${people.following} following.${pointed}`;
     if (poll?.open && poll.mine === null) return "Choose one answer.";
-    if (!room.follows) return "You are looking around on your own.";
+    if (!room.follows) return "You are not following your teacher.";
     return view ? `Following your teacher.${pointed}` : "Your teacher has not opened a page yet.";
   }
 

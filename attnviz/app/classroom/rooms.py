@@ -293,7 +293,7 @@ class Room:
             self.poll.close(self.people)
             self.poll.shown |= action == "show"
         elif self.poll.shown:
-            raise Refused("The answer is already shown. You can start a second vote only before that.")
+            raise Refused("The answer is already shown. A second vote must start before the answer is shown.")
         elif any(counts):  # without votes, the button was pressed twice
             self.rounds += 1
             self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})
@@ -318,7 +318,9 @@ def code(typed: object) -> str:
     """
     normalized = "".join(typed.upper().split()) if isinstance(typed, str) else ""
     if not _CODE.fullmatch(normalized):
-        raise NoEntry("Invalid code. A code has six letters and digits, and never 0, O, 1, I or L.")
+        raise NoEntry(
+            "Invalid code. A code has six characters: letters and digits, but never 0, O, 1, I or L."
+        )
     return normalized
 
 

@@ -68,7 +68,7 @@ def _entrance(trouble: str) -> None:
         st.header("Open a room", anchor=False)
         st.markdown(
             "Students join with a code or a QR code. Their pages follow yours, and you can point at parts of "
-            "a picture. Start a poll on a page's question, or *Write a quiz question* of your own."
+            "a picture. Start a poll on a page's question, or choose *Write a quiz question*."
         )
         st.button("Open a room", on_click=bar.request, args=("open",))
 
@@ -99,7 +99,7 @@ def _draw_for_teacher(code: str) -> None:
 
 def _draw_for_student(code: str) -> None:
     st.markdown(
-        f"You are in room **{markdown.plain(code)}**. Your page follows your teacher's. *Stop "
-        "following*, in the bar below, lets you look around on your own; *Follow again* brings you back."
+        f"You are in room **{markdown.plain(code)}**. Your page follows your teacher's. To use "
+        "other pages, choose *Stop following* in the bar below; *Follow again* opens your teacher's page."
     )
     st.button("Leave the room", on_click=bar.request, args=("leave",))

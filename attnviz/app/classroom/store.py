@@ -158,7 +158,7 @@ def add(store: Store, room: rooms.Room) -> str:
         Refused: the maximum number of rooms has been reached.
     """
     if len(store.sweep()) >= MAX_ROOMS:
-        raise rooms.Refused(f"This server already has {MAX_ROOMS} rooms. Try again when a lesson has ended.")
+        raise rooms.Refused(f"This server already has {MAX_ROOMS} rooms. Try again later.")
     code = rooms.new_code()
     while not store.write(code, 0, room.serialize(), room.until):
         code = rooms.new_code()

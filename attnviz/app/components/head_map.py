@@ -51,10 +51,8 @@ def head_map(
     """
     layers, heads = values.shape
     for name, each in (("texts", texts), ("printed", printed)):
-        if each is not None and len(each) != (size := layers * heads):
-            raise ValueError(
-                f"`{name}` must have {size} entries ({layers} × {heads} heads), not {len(each)}."
-            )
+        if each is not None and (size := len(each)) != (n := layers * heads):
+            raise ValueError(f"`{name}` must have {n} entries ({layers} × {heads} heads), not {size}.")
     message = {
         "title": title,
         "heads": heads,

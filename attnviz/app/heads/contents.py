@@ -19,7 +19,7 @@ TOOLS = (
     Card(
         "compare",
         "Compare: what changes?",
-        "Two sentences side by side; heads ranked by how much they change.",
+        "Two sentences side by side; heads ranked by how much their weights change.",
         "Compare",
         ":material/compare_arrows:",
     ),
@@ -52,6 +52,6 @@ def draw() -> None:
     """Draw the tools, each with the question that it answers."""
     st.markdown(
         "One example proves little. These tools test heads on many sentences, or examine one sentence "
-        "in detail. Your sentence, model and head are kept."
+        "in detail. When you change tools, your sentence, model and head are kept."
     )
     cards.draw(TOOLS)

@@ -18,8 +18,7 @@ MAX_LINES = 10_000
 """Default maximum number of lines of a pasted text; the command line has no maximum."""
 
 _PRIVACY_NOTE = (
-    ":small[The server keeps your text in memory for a while, never on disk. Links do not contain it: "
-    "anyone who opens your link must enter their own text.]"
+    ":small[The server keeps your text in memory for a while, never on disk. Links do not contain it.]"
 )
 
 
@@ -42,7 +41,7 @@ def corpus(
     text = examples.bundled()
     with st.popover(f"Read the bundled {examples.unit}s", icon=":material/menu_book:"):
         st.code(text, language=None, wrap_lines=True)
-    return Corpus.from_text(text, f"the bundled {examples.unit}s")
+    return Corpus.from_text(text, f"bundled {examples.unit}s")
 
 
 def _pasted(examples: Source[Any], initial: str, max_lines: int) -> Corpus | None:
@@ -59,14 +58,14 @@ def _pasted(examples: Source[Any], initial: str, max_lines: int) -> Corpus | Non
         st.info(f"Paste up to {max_lines:,} {examples.unit}s, one per line.", icon=":material/edit:")
         st.code(examples.example, language=None, wrap_lines=True)
         return None
-    return Corpus.from_text(text, "the pasted text", max_lines)
+    return Corpus.from_text(text, "pasted text", max_lines)
 
 
 def show_skipped(lines: int, reasons: Sequence[str]) -> None:
-    """Draw the number of unreadable lines and a folded list of `reasons`, in Markdown."""
+    """Draw the number of skipped lines and a folded list of `reasons`, in Markdown."""
     if not lines:
         return
-    with st.expander(f"{plural(lines, 'line')} could not be read", icon=":material/warning:"):
+    with st.expander(f"Skipped: {plural(lines, 'line')}", icon=":material/warning:"):
         st.markdown("\n".join(f"- {each}" for each in reasons))
         if lines > len(reasons):
             st.markdown(f"… and {lines - len(reasons):,} more.")

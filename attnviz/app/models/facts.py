@@ -13,7 +13,7 @@ def summary(entry: Entry) -> str:
     parts = (
         f"{_parts(entry)}, {_layers(entry)} × {_heads(entry)}",
         _size(entry),
-        _reads(entry),
+        reads(entry),
         ", ".join(abilities(entry)),
     )
     return " · ".join(filter(None, parts))
@@ -21,16 +21,15 @@ def summary(entry: Entry) -> str:
 
 def as_list(entry: Entry) -> str:
     """Return all facts, as a list in Markdown."""
-    can = ", ".join(("shows every head’s attention", *abilities(entry)))
     parts = {
         "Family": f"{markdown.code(entry.family)}, {_parts(entry)}",
         "Shape": shape(entry),
         "Size": f"{_size(entry) or 'unknown'}; the maximum is {in_bytes(limits.max_bytes())}",
-        "Reads": _reads(entry),
-        "What it does": can,
+        "Reads": reads(entry),
+        "What it does": ", ".join(abilities(entry)),
         "Files": _origin(entry),
     }
-    return "\n".join(f"- **{name}:** {words}" for name, words in parts.items())
+    return "\n".join(f"- **{name}:** {words}" for name, words in parts.items() if words)
 
 
 def shape(entry: Entry) -> str:
@@ -75,7 +74,8 @@ def _size(entry: Entry) -> str:
     return f"{rounded_count(entry.parameters)} parameters, {size}"
 
 
-def _reads(entry: Entry) -> str:
+def reads(entry: Entry) -> str:
+    """Return the model's kind of input, and its maximum length."""
     inputs = "pictures with a text, up to" if entry.images else "texts of up to"
     shown = f"{'a picture as' if entry.is_vision_model else inputs} {entry.token_limit:,} tokens"
     if entry.window is None or entry.window >= entry.token_limit:

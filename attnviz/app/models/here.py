@@ -77,7 +77,7 @@ def families() -> None:
     """Draw the supported and the refused families."""
     st.markdown(
         "When a model is opened, its attention weights for a short text are compared with those that "
-        "transformers itself computes. A model's files must be **safetensors** (pickle files can run code "
+        "transformers itself computes. A model's weights must be **safetensors** (pickle files can run code "
         "and are never read), with a `config.json` and, for texts, a tokenizer with token offsets, such as "
         "one with a `tokenizer.json`. A model that needs code of its own is refused."
     )
@@ -86,7 +86,7 @@ def families() -> None:
         "recorded, only the weights that transformers returns are shown. A model for which transformers "
         "returns no weights is refused."
     )
-    with st.expander("Refused families, and why"):
+    with st.expander("Reasons to refuse a model, with the refused families"):
         st.markdown(
             "\n".join(
                 f"- {reason[0].upper()}{reason[1:]}: {_listed(names)}." for reason, names in REFUSED.items()

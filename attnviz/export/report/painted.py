@@ -29,8 +29,7 @@ def png(drawing: Drawing) -> bytes:
     """Return the PNG file.
 
     Raises:
-        AttnvizError: none of the fonts tried has all characters of a text, or a text is written from right
-            to left and Pillow was built without Raqm.
+        AttnvizError: no font tried has all characters of a text, or a right-to-left text needs Raqm.
     """
     colours = drawing.colours
     scale = _SCALE if max(drawing.width, drawing.height) <= _LARGE_SIZE else _REDUCED_SCALE

@@ -56,7 +56,7 @@ _ALL = (
     Variant(
         name="guided",
         title="Guided attention",
-        description="An extra loss trained encoder head 2-1 to attend from “it” to its noun, and "
+        description="An extra loss trained encoder head 2-1 to attend from “it” to its referent, and "
         "cross-attention head 1-1 to attend to “it” when “il” or “elle” is predicted.",
         referent=0.1,
         alignment=0.1,
@@ -65,7 +65,7 @@ _ALL = (
         name="candidates",
         title="Guided to both nouns",
         description="An extra loss trained encoder head 2-1 to attend from “it” to both nouns, whichever of "
-        "the two is meant.",
+        "them “it” refers to.",
         candidates=0.1,
     ),
     Variant(

@@ -285,5 +285,5 @@ def test_code_is_accepted_in_lower_case_and_with_spaces() -> None:
     "typed", ["ABCDE", "ABCDEFG", "ABCDE0", "ABCDE1", "äbcdef", "\ud800" * 6, 123456, None]
 )
 def test_invalid_code_is_refused(typed: object) -> None:
-    with pytest.raises(NoEntry, match="six letters and digits"):
+    with pytest.raises(NoEntry, match="six characters"):
         rooms.code(typed)

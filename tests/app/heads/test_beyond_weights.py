@@ -65,8 +65,8 @@ def test_map_and_text_show_the_same_correlations() -> None:
     bound = critical_value(11, 9)
     assert bound is not None
     assert (
-        f"11 tokens and one method of occlusion: {rounded_up(bound)} (5 % level, corrected for 9 measures"
-        in page_text(agreement)
+        f"11 tokens and one method of occlusion: {rounded_up(bound)} "
+        "(5 % level, Bonferroni-corrected for 9 measures" in page_text(agreement)
     )
     assert any("**Occlusion: mask vector**" in info.value for info in app.info)
 
@@ -74,7 +74,7 @@ def test_map_and_text_show_the_same_correlations() -> None:
 def test_table_has_all_measures_of_all_tokens(latest: Progress[MeasuredToken]) -> None:
     table = columns(selection(), latest.found)
     assert table["token"][IT - 1 : IT + 1] == ["8:as", "9:it"]
-    methods = ["mean vector", "deleted"]
+    methods = ["Occlusion: mean vector", "Occlusion: deleted"]
     assert list(table)[:4] == ["token", *methods, "Weights of head 1-2"]
     assert np.isnan([float(table[method][IT]) for method in methods]).tolist() == [False, True]
     np.testing.assert_array_equal(table[ROLLOUT], latest.found.values[ROLLOUT].astype(float))

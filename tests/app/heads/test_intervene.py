@@ -76,7 +76,7 @@ def test_ablated_head_changes_each_output_and_heads_are_ranked(single_ablations:
     assert ranked_labels(app)[0].startswith(f"{best // 12 + 1}-{best % 12 + 1} · ")
     median = angles(float(np.median(single_ablations[:, 9])))
     text = page_text(app)
-    assert f"the output of `it` changes by **{degrees[9]:.1f}°**" in text
+    assert f"The output of `it` changes by **{degrees[9]:.1f}°**" in text
     assert f"Median of 72 heads, each ablated alone: **{median:.1f}°**" in text
     assert f"Head 4-2: **rank {1 + (values > values[37]).sum()} of 72**" in text
 
@@ -90,7 +90,7 @@ def test_buttons_make_and_undo_edits() -> None:
     assert edits_of(app) == []
     app.button(key=ablate_button).click().run()
     assert edits_of(app) == ["encoder 4-2"]
-    assert re.search(r"With these changes, the output of `it` changes by \*\*\d\.\d°\*\*\.", page_text(app))
+    assert re.search(r"The output of `it` changes by \*\*\d\.\d°\*\*\.", page_text(app))
     # For an ablated head, only the weights without the changes are drawn.
     assert len(messages_to(app, "head_view")) == 1
     assert "Head 4-2 is ablated: its output is set to zero." in page_text(app)
@@ -99,7 +99,7 @@ def test_buttons_make_and_undo_edits() -> None:
     assert len(messages_to(app, "head_view")) == 2
     text = page_text(app)
     assert "Head 4-2 is ablated; in head 4-2, `it` attends only to `road`." in text
-    assert "with the changes, to `road` **100 %**" in text
+    assert "with the changes: `road` **100 %**" in text
     app.button(key=ablate_button).click().run()
     assert edits_of(app) == ["encoder 4-2 10 >8"]
     app.button(key=ablate_button).click().run()  # the edits are applied in order: the head is ablated
@@ -124,7 +124,7 @@ def test_edits_in_a_link_are_applied_and_invalid_ones_listed() -> None:
     for problem in ("encoder layer 9", r"\<script\>", r"\*\*x\*\*", "row 99", "key 99"):
         assert problem in warning.value
     assert edits_of(app) == edits
-    assert "With these changes, the output of" in page_text(app)  # the valid edit is applied
+    assert "The output of `" in page_text(app)  # the valid edit is applied
     clean(press(app, "Remove invalid changes"))
     assert edits_of(app) == edits[:1]
 
@@ -135,7 +135,7 @@ def test_edit_changes_translation_and_predictions() -> None:
     text = page_text(app)
     assert f"before: `{FRENCH}`" in text
     assert f"With the changes: `{edited}`" in text
-    assert re.search(r"Head encoder 2-1: \*\*rank \d+ of \d+\*\*", text)
+    assert re.search(r"Encoder head 2-1: \*\*rank \d+ of \d+\*\*", text)
     assert app.selectbox(key="expected_at").value == "10 car"
     rows = expected_rows(app)
     assert rows[0]["label"] == "il"

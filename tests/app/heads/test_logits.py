@@ -30,7 +30,7 @@ def test_parts_sum_to_the_logit_and_the_last_layer_has_the_models_probability() 
     assert f"is **{decimal(total)}** higher than the logit of" in page_text(app)
     assert total == pytest.approx(float(np.log(probabilities[0, first] / probabilities[0, second])), abs=1e-3)
     heads = [(part.vectors @ direction).sum(axis=1) for part in found.parts if part.kind == "decoder"]
-    shown = message(app, "head_map", "head to the difference")["values"]
+    shown = message(app, "head_map", "head to the logit difference")["values"]
     np.testing.assert_allclose(np.array(shown, dtype=float), np.concatenate(heads), atol=1e-4)
     lens = message(app, "share_table", "after each layer, and")["rows"]
     assert isinstance(lens, list)
@@ -40,5 +40,5 @@ def test_parts_sum_to_the_logit_and_the_last_layer_has_the_models_probability() 
 
 def test_parts_of_the_translator_include_cross_attention() -> None:
     app = visit("intervene", model="translator")
-    labels = [bar["label"] for bar in message(app, "share_table", "contributions to the difference")["rows"]]  # type: ignore[attr-defined]
+    labels = [bar["label"] for bar in message(app, "share_table", "to the logit difference")["rows"]]  # type: ignore[attr-defined]
     assert any(label.startswith("cross ") for label in labels)

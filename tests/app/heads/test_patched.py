@@ -13,7 +13,7 @@ from tests.app.shown import buttons, clean, messages_to, page_text, visit, wait_
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
-MAP = "share of the difference that the head restores"
+MAP = "Share of the difference that patching the head removes"
 START = "Patch every head"
 
 
@@ -48,9 +48,9 @@ def test_map_shows_the_share_of_each_head() -> None:
     assert drawn["texts"] == [f"{decimal(100 * share, 1)} %" for share in expected.shares]
     best = int(np.abs(expected.shares).argmax())
     for sentence in (
-        "The output of `it` after the last layer changes by **28.6°** between the two sentences",
+        "The output of `it` after the last layer differs by **28.6°** between the two sentences",
         f"The shares sum to {decimal(100 * expected.shares.sum(), 1)} %",
-        "all heads together restores 100.0 %",
+        "all heads together removes 100.0 %",
     ):
         assert sentence in page_text(app)
     listed: Any = next(each for each in app.button_group if each.key == "patched most").options
@@ -66,8 +66,8 @@ def test_shares_refer_to_the_log_odds_of_two_words() -> None:
     np.testing.assert_allclose(values, expected.shares[: len(values)], atol=1e-4)
     first, other = expected.expected
     text = page_text(app)
-    assert f"The first sentence makes `{first.text}` more likely after `car`" in text
-    assert f"the second `{other.text}`" in text
+    assert f"Probabilities after `car` in the first and the second sentence: `{first.text}` " in text
+    assert f", `{other.text}` " in text
 
 
 def test_unsuitable_sentences_are_reported_and_choices_kept() -> None:

@@ -69,7 +69,7 @@ def test_unreadable_lines_are_reported() -> None:
     app.text_area[0].set_value(" ").run()
     assert app.info
     app = paste("itself", f"A dog.\n{'word ' * 600}")
-    assert "1 line could not be read" in [expander.label for expander in app.expander]
+    assert "Skipped: 1 line" in [expander.label for expander in app.expander]
     app = paste("object to verb", "A wombat sat.\n  subject wombat>sat", model="translator")
     assert "No example is suitable" in app.info[0].value
     assert "“wombat”" in page_text(app)

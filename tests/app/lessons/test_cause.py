@@ -80,7 +80,7 @@ def test_buttons_move_ablate_and_undo() -> None:
     clean(button_row(app, "move").set_value("7 road").run())
     assert app.multiselect(key="edits").value == [MOVED]
     for label, edits in (
-        ("Ablate the row of it", ["encoder 2-1 9"]),
+        ("Ablate the row of “it”", ["encoder 2-1 9"]),
         ("Ablate encoder head 2-1", ["encoder 2-1"]),
         ("Undo all changes", []),
     ):

@@ -61,8 +61,8 @@ def test_copying_with_and_without_the_heads_is_shown() -> None:
     names, induction = map(ablations, (roles.previous_word_heads, roles.induction_heads))
     table = text(visit("induction", edits=names, open=[]))
     assert f"| all heads | **{percent_text(roles.right, 1)}** |" in table
-    assert f"| without the induction heads | **{percent_text(measured(induction).right, 1)}** |" in table
-    assert f"| without {names[0]} | **{percent_text(measured(names).right, 1)}** |" in table
+    assert f"| induction heads ablated | **{percent_text(measured(induction).right, 1)}** |" in table
+    assert f"| {names[0]} ablated | **{percent_text(measured(names).right, 1)}** |" in table
     assert f"[CHANT] | {percent_text(measured_after_start().right, 1)} |" in table
 
 

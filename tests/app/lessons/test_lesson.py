@@ -36,7 +36,7 @@ CORRECT = {
     "masks": "23.3 %",
     "positions": "the same vector as before",
     "cross_attention": "dog",
-    "block": "the old vector",
+    "block": "the input vector",
     "translate": "il",
     "cause": "only the gender, such as “il” to “elle”",
     "watch_it_learn": "350",

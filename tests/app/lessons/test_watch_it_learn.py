@@ -89,7 +89,7 @@ def test_training_can_be_started_and_stopped(jobs: Jobs) -> None:
     assert job.latest is not None
     assert job.latest.found.training == Training("candidates", 7, 100)
     clean(app.run())
-    assert [curve["x"] for curve in charts(app)["What this training run learned when"]["lines"]] == [
+    assert [curve["x"] for curve in charts(app)["Measures of this training run"]["lines"]] == [
         *([[0, 50]] * 4),
         [0, 100],
     ]

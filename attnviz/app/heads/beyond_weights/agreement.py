@@ -45,5 +45,5 @@ def _critical_value_text(compared: int, count: int) -> str:
         return f"{plural(count, 'token')} ranked: too few to compare rankings."
     return (
         f"Critical value of |ρ| for {count} tokens and one method of occlusion: {rounded_up(bound)} "
-        f"({percent(SIGNIFICANCE_LEVEL)} level, corrected for {plural(compared, 'measure')}: Bonferroni)."
+        f"({percent(SIGNIFICANCE_LEVEL)} level, Bonferroni-corrected for {plural(compared, 'measure')})."
     )

@@ -59,9 +59,9 @@ def _draw(chosen: TokenSelection, found: MeasuredToken) -> None:
     ranked = chosen.ranked(found)
     rows = beyond_weights.rows(found, chosen.layer, chosen.head, ranked)
     st.markdown(
-        f"Which tokens matter to {chosen.token}? Each row is one measure. Numbers are ranks: **1** is the "
-        "token that matters most. Colours show values. *Occlusion* replaces or deletes one token at a time; "
-        "the other rows are sorted by agreement with occlusion."
+        f"Each row measures how much the other tokens matter to {chosen.token}. Numbers are ranks: **1** is "
+        "the largest value of the row. Colours show values. *Occlusion* replaces or deletes one token at a "
+        "time; the other rows are sorted by agreement with occlusion."
     )
     _measures(chosen, found, rows, ranked)
     st.markdown(_measured_outcome(chosen, found))
@@ -109,7 +109,7 @@ def _measured_outcome(chosen: TokenSelection, found: MeasuredToken) -> str:
     if not found.occluded:
         return "Each token is replaced or deleted in turn …"
     if found.target is None:
-        change = f"how much the output of {chosen.token} changes: 1 − cosine of the two outputs"
+        change = f"the change of the output of {chosen.token}: 1 − cosine of the two outputs"
         return f"Occlusion measures {change}."
     likely = f"{markdown.code(found.target.text)} ({percent(found.target.probability, 1)})"
     where = "in place of" if found.target.kind == "masked" else "after"

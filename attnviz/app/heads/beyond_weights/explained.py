@@ -41,7 +41,7 @@ def measure_name(measure: str, head: str) -> str:
     names: dict[str, str] = {
         **{method: f"{OCCLUSION}: {method}" for method in OCCLUSION_METHODS},
         HEAD_WEIGHTS: f"Weights of head {head}",
-        LAYER_WEIGHTS: f"Weights of layer {layer}, mean of heads",
+        LAYER_WEIGHTS: f"Weights of layer {layer}, mean over heads",
         HEAD_NORMS: f"Norms of head {head}",
         LAYER_NORMS: f"Norms of layer {layer}",
         NORMS_AROUND: f"Norms of layer {layer} after Add & Norm",

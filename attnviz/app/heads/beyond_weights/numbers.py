@@ -15,7 +15,7 @@ def draw(chosen: TokenSelection) -> None:
     """Draw the numbers computed so far, for all tokens of the text, including special tokens."""
     latest = job_of(chosen).latest
     if latest is None:
-        st.markdown("The numbers appear when the first measure is computed.")
+        st.markdown("The numbers appear after the first measure has been computed.")
         return
     table = columns(chosen, latest.found)
     st.dataframe(
@@ -33,7 +33,7 @@ def columns(chosen: TokenSelection, found: MeasuredToken) -> dict[str, list[str]
     Each occlusion method has a column, with NaN for tokens that it cannot remove.
     """
     table: dict[str, list[str] | list[float]] = {"token": [numbered_label(group) for group in chosen.queries]}
-    table |= {method: values.tolist() for method, values in found.occluded.items()}
+    table |= {measure_name(method, chosen.name): values.tolist() for method, values in found.occluded.items()}
     for measure in MEASURES:
         if (values := found.values_for(measure, chosen.layer, chosen.head)) is not None:
             table[measure_name(measure, chosen.name)] = values.tolist()

@@ -43,8 +43,8 @@ def aligned(compared: Comparison) -> Grid:
     heads = weights(compared, "first").shape[0] * compared.model.heads
     if (cells := len(both.rows) * len(both.columns) * heads) > traces.MAX_WEIGHTS:
         raise AttnvizError(
-            f"Together, the sentences have {len(both.rows)} × {len(both.columns)} words in {heads} "
-            f"heads: {cells:,} weights, more than allowed ({traces.MAX_WEIGHTS:,}). Shorten the sentences."
+            f"The comparison has {len(both.rows)} × {len(both.columns)} words in {heads} heads: {cells:,} "
+            f"weights, more than the limit of {traces.MAX_WEIGHTS:,}. Shorten the sentences."
         )
     return both
 

@@ -18,7 +18,7 @@ from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
 from attnviz.app.heads.compare.compared import Comparison, aligned, aligned_weights, distances
 from attnviz.app.references import cited_markdown
-from attnviz.text import decimal, head_name, ordinal, percent, points
+from attnviz.text import decimal, head_name, percent, points
 from attnviz.trace import Floats
 
 _MAX_LISTED = 8
@@ -65,12 +65,11 @@ def _describe_rank(values: Floats, order: Sequence[Head], head: Head, one_word: 
     """Return the rank of the selected head among all heads, and the value of the median head."""
     where = " for the chosen word" if one_word else ""
     if float(values.max()) < _MIN_VISIBLE:
-        return f"None of the {values.size} heads changes{where}."
-    place = f"{ordinal(order.index(head) + 1)}most"
+        return f"The weights of all {values.size} heads are unchanged{where}."
     number, median = (percent(float(value)) for value in (values[head], np.median(values)))
     return (
-        f"Of {values.size} heads, **{head_name(*head)}** changes **{place}**{where}: total variation "
-        f"{number} (median of the heads: {median})."
+        f"Head {head_name(*head)}: total variation **{number}**{where}, **rank {order.index(head) + 1} of "
+        f"{values.size}** (median: {median})."
     )
 
 

@@ -100,7 +100,7 @@ def show(chosen: TokenSelection, corpus: Corpus) -> None:
         return
     left, right = st.columns([5, 7], gap="medium")
     with left:
-        st.header(f"The {len(results)} most similar {chosen.vector_plural}", anchor=False)
+        st.header(f"Most similar {chosen.vector_plural}", anchor=False)
         for _, found in results:
             with st.container(border=True, gap="xxsmall"):
                 listed.draw(chosen, found, chosen.vector)
@@ -136,6 +136,6 @@ def _map(
     st.markdown(
         f"The {description} in {plural(len(text.sentences), 'sentence')}, projected onto their first two "
         "principal components (Pearson 1901). The list compares full vectors by their cosine (Hoover et al. "
-        "2020), so tokens that are close on the map need not be similar. Hover over a token to read its "
-        "sentence."
+        "2020), so tokens that are close on the map need not be similar. “Attends most to” "
+        "excludes special tokens. Hover over a token to read its sentence."
     )

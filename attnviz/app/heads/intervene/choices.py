@@ -27,9 +27,9 @@ _MAX_LISTED = 8
 
 _FIRST = "the initial edit of Intervene, and its model"
 _HELP = (
-    "Edits as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only the row of token 10; “encoder 4-2 10 "
-    ">8” moves all weight of that row to token 8, “encoder 4-2 >8” does so in all rows; “encoder 4-2 10 3>8” "
-    "moves the row’s weight on token 3 to token 8."
+    "Changes as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only the row of token 10; “encoder 4-2 "
+    "10 >8” moves all weight of that row to token 8, “encoder 4-2 >8” does so in all rows; “encoder 4-2 10 "
+    "3>8” moves the row’s weight on token 3 to token 8."
 )
 
 
@@ -166,7 +166,8 @@ def _valid_edits(texts: Sequence[str], entry: Entry, given: ModelInput) -> tuple
     if edits:
         parts = [_in_words(edit, entry, given) for edit in edits[:_MAX_LISTED]]
         more = f"; and {len(edits) - _MAX_LISTED} more" if len(edits) > _MAX_LISTED else ""
-        zero = ": its output is set to zero" if len(edits) == 1 and edits[0].target is None else more
+        ablated = "output is" if edits[0].query is None else "weights are"
+        zero = f": its {ablated} set to zero" if len(edits) == 1 and edits[0].target is None else more
         st.markdown(f"{parts[0][0].upper()}{'; '.join(parts)[1:]}{zero}.")
     if problems:
         listed = "  \n".join([*problems][:_MAX_LISTED])

@@ -129,8 +129,8 @@ def _largest(found: Contributions, keys: Mapping[Kind, Sequence[DisplayToken]]) 
     longest = abs(parts[0][1]) or 1.0
     token_bars(
         "logit parts",
-        title=f"the {len(parts)} largest contributions to the difference of the logits: a head and its key "
-        "token, or a layer’s feed-forward network (FFN); bars show absolute values",
+        title=f"The {len(parts)} largest contributions to the logit difference: one head with one key token, "
+        "or a layer’s feed-forward network (FFN); bars show absolute values",
         bars=[
             {
                 "number": rank,
@@ -152,7 +152,7 @@ def _heads(chosen: Intervention, found: Contributions) -> None:
     limit = float(np.abs(values).max()) or 1.0
     head_map(
         "logit heads",
-        title=f"contribution of each {kind} head to the difference of the logits, summed over all key tokens",
+        title=f"Contribution of each {kind} head to the logit difference, summed over all key tokens",
         values=values,
         texts=[f"contribution {decimal(value, 4)}" for value in values.ravel().tolist()],
         printed=[decimal(value, 2) for value in values.ravel().tolist()],
@@ -169,7 +169,7 @@ def _lens(likely: _LikelyTokens, one: int) -> None:
     last = len(likely.best) - 1
     token_bars(
         "logit lens",
-        title=f"probability of “{isolated(likely.labels[one])}” after each layer, and the layer’s most "
+        title=f"Probability of “{isolated(likely.labels[one])}” after each layer, and the layer’s most "
         "likely token",
         bars=[
             {

@@ -21,7 +21,7 @@ def show(chosen: Intervention, found: Effect) -> None:
     change = "does not change"
     if cosine_change:
         change = f"changes by **{angle(cosine_change)}**"
-    st.markdown(f"With these changes, the output of {chosen.token} {change}. {_median_head(chosen)}")
+    st.markdown(f"The output of {chosen.token} {change}. {_median_head(chosen)}")
 
 
 def bars(chosen: Intervention, found: Effect) -> None:

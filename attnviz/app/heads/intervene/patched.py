@@ -47,8 +47,8 @@ def draw(chosen: Intervention, place: int | None) -> None:
     cited_markdown(
         "The model reads two similar sentences. It then reads the second again, with **one head’s output** "
         "at every token replaced by its output on the first sentence (activation patching: Vig et al. 2020; "
-        "Heimersheim & Nanda 2024). How much of the difference does this head alone restore? Swap the "
-        "sentences to patch in the other direction. The changes chosen above are not applied here."
+        "Heimersheim & Nanda 2024). How much of the difference between the sentences does this remove? Swap "
+        "the sentences to patch in the other direction. The changes chosen above are not applied here."
     )
     text = chosen.given.text
     opening = choosing.partner(chosen.entry, text) or text
@@ -106,9 +106,10 @@ def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]
     st.markdown(_outcome(request, found))
     if found.together is not None:
         st.markdown(
-            f":small[The shares sum to {signed_share(found.shares.sum())}, which need not be 100 %: later "
-            "heads depend on earlier heads, and several can have the same effect. Heads with negative shares "
-            f"increase the difference. Patching all heads together restores {signed_share(found.together)}.]"
+            f":small[The shares sum to {signed_share(found.shares.sum())}. The sum need not be 100 %, "
+            "because later heads depend on earlier heads and several heads can have the same effect. "
+            "Patching a head with a negative share increases the difference. Patching all heads together "
+            f"removes {signed_share(found.together)}.]"
         )
     limit = float(np.abs(found.shares).max()) or 1.0
     ranking.draw_map(
@@ -116,7 +117,7 @@ def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]
         chosen,
         found.patched,
         found.shares,
-        title="share of the difference that the head restores",
+        title="Share of the difference that patching the head removes",
         texts=texts,
         printed=[decimal(100 * share, 0) for share in found.shares],
         low=(-limit, signed_share(-limit)),
@@ -133,15 +134,15 @@ def _outcome(request: _Request, found: Patching) -> str:
     """Describe the outcomes of both sentences, and how shares are measured, in Markdown."""
     if found.expected is None:
         return (
-            f"The output of {request.position_text} after the last layer changes by "
+            f"The output of {request.position_text} after the last layer differs by "
             f"**{angle(found.difference)}** between the two sentences. A head’s share is the part of that "
             "difference (1 − cosine) that patching its output removes."
         )
     one, other = found.expected
     return (
-        f"The first sentence makes {markdown.code(one.text)} more likely {request.position_text} "
-        f"({percent(one.clean, 1)} against {percent(one.corrupted, 1)}), the second "
-        f"{markdown.code(other.text)} ({percent(other.corrupted, 1)} against {percent(other.clean, 1)}); "
-        "no other token’s probability differs more in the same direction. A head’s share is the part of the "
-        "change in these two tokens’ log odds that patching its output restores."
+        f"Probabilities {request.position_text} in the first and the second sentence: "
+        f"{markdown.code(one.text)} {percent(one.clean, 1)} and {percent(one.corrupted, 1)}, "
+        f"{markdown.code(other.text)} {percent(other.clean, 1)} and {percent(other.corrupted, 1)}: the "
+        "largest decrease and increase. A head’s share is the part of the difference in the log odds of the "
+        "two tokens that patching its output removes."
     )

@@ -31,8 +31,8 @@ def draw(chosen: Intervention) -> None:
         _picture("before", chosen, before, heading)
         return
     st.markdown(
-        f"{chosen.token} attends to {_largest_weights(chosen, before)}; "
-        f"with the changes, to {_largest_weights(chosen, after)}."
+        f"Largest weights of {chosen.token}: {_largest_weights(chosen, before)}; "
+        f"with the changes: {_largest_weights(chosen, after)}."
     )
     left, right = st.columns(2, gap="medium")
     with left:
@@ -46,7 +46,7 @@ def draw(chosen: Intervention) -> None:
 def _largest_weights(chosen: Intervention, weights: Floats) -> str:
     """Describe a token's largest weights, in Markdown: "`dog` **66 %**, `road` **12 %**"."""
     if not weights[chosen.query].any():
-        return "**nothing**"
+        return "all **0 %**"
     return markdown.shares(strongest_keys(weights, chosen.query, chosen.queries, chosen.keys))
 
 

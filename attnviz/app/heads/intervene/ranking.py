@@ -10,6 +10,7 @@ import streamlit as st
 
 from attnviz.app import controls
 from attnviz.app.components.head_map import head_map
+from attnviz.app.explore import attention
 from attnviz.app.heads.intervene.choices import Intervention
 from attnviz.app.job_view import progress_text, show_job
 from attnviz.app.references import cited_markdown
@@ -73,19 +74,19 @@ def _draw_ranking(chosen: Intervention, progress: Progress[Ablation]) -> None:
     is_angle = moved.variation is None
     formatted: Callable[[float], str] = angle if is_angle else percent
     shown = angles(size) if is_angle else 100 * size
-    title = f"each head ablated alone: change of the {'token’s output' if is_angle else 'probabilities'}"
+    measure = "change of the token’s output" if is_angle else "total variation of the prediction"
     selected = Edit(chosen.kind, chosen.layer, chosen.head)
     if selected in ablated:
         at = ablated.index(selected)
         rank = int((size > size[at]).sum()) + 1
-        place = f"rank {rank} of {len(ablated)}"
-        st.markdown(f"Head {head_label(chosen, selected)}: **{place}**, {formatted(float(size[at]))}")
+        name = f"{attention.head_prefix(chosen.entry, chosen.kind)}head {chosen.name}".capitalize()
+        st.markdown(f"{name}: **rank {rank} of {len(ablated)}**, {formatted(float(size[at]))}")
     draw_map(
         "ablation map",
         chosen,
         ablated,
         shown,
-        title=title,
+        title=f"Each head ablated alone: {measure}",
         texts=[formatted(float(one)) for one in size],
         printed=[f"{value:.0f}" for value in shown],
         low=(0.0, "0"),
@@ -150,8 +151,7 @@ def offer(chosen: Intervention, key: str, heads: Sequence[Edit], formatted: Sequ
 
 def head_label(chosen: Intervention, edit: Edit) -> str:
     """Return a head's name, with its kind if the model has several: "encoder 2-1"."""
-    of_kind = f"{edit.kind} " if len(chosen.entry.kinds) > 1 else ""
-    return f"{of_kind}{head_name(edit.layer, edit.head)}"
+    return f"{attention.head_prefix(chosen.entry, edit.kind)}{head_name(edit.layer, edit.head)}"
 
 
 def _open_edit(edit: Edit) -> None:

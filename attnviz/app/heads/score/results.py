@@ -23,7 +23,7 @@ from attnviz.app.state.choices import HEAD, LAYER, MODEL, TEXT
 from attnviz.experiments.head_tests import tests_of_source
 from attnviz.experiments.progress import Progress
 from attnviz.experiments.scoring import COLUMNS, Found, Scores, measure, rows
-from attnviz.text import NO_NUMBER, head_name, percent, plural
+from attnviz.text import NO_NUMBER, head_name, percent
 
 _INTERVAL = f"{100 * CONFIDENCE:g} % confidence interval"
 
@@ -117,12 +117,12 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
         )
     at = chosen.layer, chosen.head
     score = with_interval(scores.mean[at], low[at], high[at])
-    selected = f"Head {chosen.name}, all {plural(scores.examples, unit)}"
+    selected = f"Head {chosen.name}, all examples ({scores.examples:,})"
     lines.append(f"| {selected} | {score} | {number(baseline[at])} |")
     st.markdown("\n".join(lines).replace("–", "\N{WORD JOINER}–\N{WORD JOINER}"))
     every = ""
     if scores.unfiltered is not None:
-        every = f" Head {chosen.name}, if no tokens are excluded: {number(scores.unfiltered[at])}."
+        every = f" Score of head {chosen.name} if no tokens are excluded: {number(scores.unfiltered[at])}."
     st.markdown(
         f":small[In brackets: {_INTERVAL}. Baseline (chance, or a simple rule): "
         f"{markdown.plain(strategy)}.{every}]"

@@ -43,7 +43,7 @@ def draw() -> None:
             lowest=min(lowest["lstm_attention"], lowest["transformer"]),
         )
         with page.beside:
-            page.text("table", words=words, seeds=seeds, **medians)
+            page.text("table", words=words, **medians)
         page.predict(of_sentence=False, words=words, **medians)
         pronouns = {name: result.pronoun[:, found.max_trained_clauses] for name, result in results.items()}
         shares_by_seed = {name: ", ".join(map(percent, shares)) for name, shares in pronouns.items()}

@@ -196,7 +196,7 @@ def _loss(page: LessonPage, shown: ShownTraining, step: int) -> None:
         title=page.label("loss_storyteller" if shown.is_storyteller else "loss_translator"),
         y_axis=Axis(page.label("loss_axis"), zero=True, digits=3),
         height=90,
-        alt=page.label("loss_alt", step=found[-1].step, losses=losses),
+        alt=page.label("alt", step=found[-1].step, measures=losses),
         marked=step,
     )
 
@@ -271,16 +271,15 @@ def _progress(
     ]
     lines.append(Line("", (0, steps), (0, 100), dash=None))  # extends the axes to all steps
     measures = "; ".join(f"{label} {percent(last.value(measure))}" for measure, label in labels.items())
-    up = page.label("progress_storyteller" if variant in SIZES else "progress_translator")
     _curves(
         page,
         f"{name} progress",
         lines,
         title=title,
-        y_axis=Axis(up, zero=True, digits=1),
+        y_axis=Axis(page.label("progress_axis"), zero=True, digits=1),
         height=180,
         marked=marked,
-        alt=page.label("progress_alt", step=last.step, measures=measures),
+        alt=page.label("alt", step=last.step, measures=measures),
     )
 
 

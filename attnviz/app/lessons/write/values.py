@@ -62,7 +62,7 @@ def read(ids: tuple[int, ...], *, model: str = catalogue.STORYTELLER) -> ThreeRu
 
 
 def word_by_word(network: DecoderOnly, ids: Sequence[int]) -> list[DecoderOnlySteps]:
-    """Run one pass per token; each pass computes one row, with the keys and values of earlier passes."""
+    """Run one pass per token, reusing the keys and values of earlier passes."""
     passes: list[DecoderOnlySteps] = []
     for number in ids:
         passes.append(network(torch.tensor([number]), passes[-1] if passes else None))

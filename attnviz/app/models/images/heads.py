@@ -79,7 +79,7 @@ def describe_model(chosen: ImageSelection) -> None:
         return
     message, registers = "There are no tokens other than the patches.", len(chosen.extras) - 1
     if chosen.extras:
-        message = "There is also **[CLS]**; its final vector represents the image."
+        message = "Besides the patches, there is **[CLS]**; its final vector represents the image."
     if registers > 0:
         message += (
             f" Registers: **{registers}**. Without these extra tokens, large models store global information "
@@ -153,7 +153,7 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
         column_labels=["Mean"] if chosen.mean else None,
         on_pick=pick,
     )
-    st.markdown(f":small[Patch weights, all heads on one scale: 0 to {weight_percent(high)}.]")
+    st.markdown(f":small[Patch weights, all on one scale: 0 to {weight_percent(high)}.]")
     return pixels
 
 
@@ -192,21 +192,20 @@ def describe_weights(chosen: ImageSelection, trace: Trace, layer: int, head: int
     row = weights_of(chosen, trace, query)[layer, head]
     num_extras = len(chosen.extras)
     kind = "words" if not np.isnan(row[: chosen.words]).all() else "other tokens"
-    groups = [f"these patches: {_largest(chosen, row[num_extras:], num_extras)}"]
-    if num_extras:
-        groups.append(f"these {kind}: {_largest(chosen, row[:num_extras], 0)}")
-    groups = [group for group in groups if not group.endswith(": ")]
-    name = f"*{markdown.plain(chosen.name(query))}*"
+    groups = {
+        "patches": _largest(chosen, row[num_extras:], num_extras),
+        kind: _largest(chosen, row[:num_extras], 0),
+    }
+    received = shows_received(chosen, query)
     where = (
-        f"Averaged over the heads of layer {layer + 1}"
-        if chosen.mean
-        else f"In head {head_name(layer, head)}"
+        f"the mean over the heads of layer {layer + 1}" if chosen.mean else f"head {head_name(layer, head)}"
     )
-    if shows_received(chosen, query):
-        _write(f"{where}, {name} is attended to most by {', and by '.join(reversed(groups))}.")
-        return
-    uniform = f"Uniform attention: {weight_percent(1 / np.isfinite(row).sum())} each."
-    _write(f"{where}, {name} attends most to {', and to '.join(groups)}. {uniform}")
+    _write(
+        f"Largest weights {'on' if received else 'of'} *{markdown.plain(chosen.name(query))}* in {where}:\n\n"
+        + "\n".join(f"- {name}: {largest}" for name, largest in groups.items() if largest)
+    )
+    if not received:
+        _write(f"Uniform attention: {weight_percent(1 / np.isfinite(row).sum())} each.")
 
 
 def _write(sentence: str) -> None:
@@ -217,8 +216,8 @@ def _write(sentence: str) -> None:
 def _largest(chosen: ImageSelection, row: Floats, start: int) -> str:
     """Return the largest weights of `row` and their tokens; `start` is the index of the row's first token."""
     largest = [at for at in np.argsort(-row, kind="stable").tolist() if np.isfinite(row[at])][:_MAX_LISTED]
-    return ", ".join(
-        f"*{markdown.plain(chosen.name(start + at))}* **{weight_percent(row[at])}**" for at in largest
+    return "; ".join(
+        f"*{markdown.plain(chosen.name(start + at))}* (**{weight_percent(row[at])}**)" for at in largest
     )
 
 

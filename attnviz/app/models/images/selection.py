@@ -227,8 +227,8 @@ def describe_real_models() -> None:
     if allowed.may_open():
         st.markdown(
             "To open a published model, go to Models and enter a folder on this machine or an id on Hugging "
-            "Face: for images with text, `Qwen/Qwen2-VL-2B-Instruct` or `llava-hf/llava-1.5-7b-hf`, for "
-            "example; for images alone, `google/vit-base-patch16-224`."
+            "Face, such as `Qwen/Qwen2-VL-2B-Instruct` or `llava-hf/llava-1.5-7b-hf` (images with text) or "
+            "`google/vit-base-patch16-224` (images alone)."
         )
         st.page_link(
             "pages/models.py", label="Models", icon=":material/arrow_forward:", icon_position="right"
