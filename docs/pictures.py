@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parent
 # File name, path of the page, height of the window, and a text that appears when everything is computed.
 PICTURES = (
     ("explore", "/", 900, "All 72 heads"),
-    ("learn", "/query_key_value?step_of_six=6", 1180, "Add up the values, by weight"),
+    ("learn", "/query_key_value?step_of_six=6", 1180, "Add up the weighted values"),
     ("heads", "/score_heads?test=pronoun+to+noun", 900, "Save as CSV"),
     ("cause", "/cause?edits=encoder+2-1+9+2>7", 900, "Undo"),
 )

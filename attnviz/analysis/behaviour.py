@@ -106,7 +106,7 @@ def facts(
 
     Returns:
         layer × head strings: "attends to the previous token (87 %)", "attends to [CLS] (54 %)",
-        "attends to itself (8 % of its attention, 61 % of its attention to shown tokens)", "spreads widely
+        "attends to itself (8 % of its attention, 61 % of its attention to shown tokens)", "attends broadly
         (like equal weights on 9 of 15 tokens)", …; each percentage is the mean over all shown queries.
     """
     places = _places(weights, queries, keys, np.ones(weights.shape[:-1], dtype=np.float32))
@@ -127,7 +127,7 @@ def facts(
                 share = f"{percent(float(of_all[name][at]))} {OF_ALL}, {share} {OF_ALL} to shown tokens"
             described.append(f"{name} ({share})")
         else:
-            how = "spreads widely" if relative[at] >= _MIN_BROAD_ENTROPY else "attends to no fixed position"
+            how = "attends broadly" if relative[at] >= _MIN_BROAD_ENTROPY else "attends to no fixed position"
             # With a mask, a query can attend to fewer tokens than there are columns.
             unmasked = "" if round(float(possible[at])) == weights.shape[-1] else "unmasked "
             described.append(

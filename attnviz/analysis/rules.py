@@ -211,7 +211,7 @@ RULES = (
         single=False,
     ),
     Rule("first", "the first token", _first, words=False, minimum=0.60),
-    Rule("separator", "special tokens after the first", _separators, words=False, uniform_ratio=1.5),
+    Rule("separator", "special tokens after the first token", _separators, words=False, uniform_ratio=1.5),
     Rule("punctuation", "punctuation", _marks, minimum=0.20),
     Rule("same word", "other occurrences of its word", _repeated, minimum=0.20),
     Rule("focused", "the token that it attends to most", _focused, minimum=0.60),

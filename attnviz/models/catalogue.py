@@ -309,7 +309,7 @@ def _minilm(name: str, title: str, description: str, engine: Engine) -> Entry:
 def _translator(name: str, variant: Variant) -> Entry:
     return Entry(
         name=name,
-        title=f"Translator: {variant.title[0].lower()}{variant.title[1:]}",
+        title=f"Translator ({variant.title[0].lower()}{variant.title[1:]})",
         description=f"A small English–French transformer, trained for attnviz. {variant.description}",
         engine="translator",
         family="attnviz",

@@ -190,7 +190,7 @@ function facts(weights, left, { layers, heads }, tokens) {
     const bits = rows.map(({ values }) => -mean(values.map((value) => value * Math.log2(Math.max(value, 1e-30)))) * size);
     const maximum = mean(rows.map(({ values }) => Math.log2(Math.max(values.filter(Boolean).length, 1))));
     const [equal, possible] = [2 ** mean(bits), (2 ** maximum).toFixed(0)];
-    const pattern = mean(bits) / (maximum || 1) >= WIDE ? "spreads widely" : "attends to no fixed position";
+    const pattern = mean(bits) / (maximum || 1) >= WIDE ? "attends broadly" : "attends to no fixed position";
     const unmasked = Number(possible) === size ? "" : "unmasked ";
     return `${pattern} (like equal weights on ${equal.toFixed(0)} of ${possible} ${unmasked}tokens)`;
   });
@@ -221,7 +221,7 @@ function largestMoves(differences, size, tokens) {
     const at = values.reduce((best, value, place) => (Math.abs(value) > Math.abs(values[best]) ? place : best), 0);
     const points = Math.round(Math.abs(100 * values[at]));
     const signed = `${points ? (values[at] > 0 ? "+" : "−") : ""}${points} point${points === 1 ? "" : "s"}`;
-    return `largest change: ${tokens[Math.floor(at / size)].label} → ${tokens[at % size].label}, ${signed}`;
+    return `largest change: from “${tokens[Math.floor(at / size)].label}” to “${tokens[at % size].label}”, ${signed}`;
   });
 }
 

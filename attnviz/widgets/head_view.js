@@ -273,7 +273,7 @@ class HeadView extends View {
     const several = this.heads.length > 1;
     const [verb, to] = {
       percent: ["attends", "to"],
-      score: ["has its highest value", "with"], // a score or its change
+      score: ["has the highest values", "with"], // a score or its change
       "signed percent": ["→", ""],
     }[this.data.unit];
     const one = queries.length === 1;
@@ -303,7 +303,7 @@ class HeadView extends View {
     const head = `${this.heads.length > 1 ? ` in head ${this.heads[0]}` : ""}${this.data.part ? " (of the tokens shown)" : ""}`;
     const verb = {
       percent: `is attended to${head} most by`,
-      score: `has its highest value${head} with`,
+      score: `has the highest values${head} with`,
       "signed percent": `${head} ←`.trim(),
     }[this.data.unit];
     return [this.token("key", key), ` ${verb} `, ...(largest.length ? largest : ["…"])];

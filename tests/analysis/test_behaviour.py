@@ -94,7 +94,7 @@ def test_cross_attention_has_no_positional_behaviours() -> None:
     found = by_name(behaviours(weights, target, source))
     assert tuple(found) == ("same place", "first", "separator", "focused", "broad")
     assert {name for name, behaviour in found.items() if behaviour.found.any()} == {"broad"}
-    assert set(facts(weights, target, source)) == {"spreads widely (like equal weights on 7 of 7 tokens)"}
+    assert set(facts(weights, target, source)) == {"attends broadly (like equal weights on 7 of 7 tokens)"}
 
 
 def test_same_place_in_a_text_of_another_length() -> None:
@@ -129,7 +129,7 @@ def test_facts_describe_each_head() -> None:
         "attends to itself (61 %)",
         "attends to [CLS] (54 %)",
         "attends to “w4”, token 5 (45 %)",
-        "spreads widely (like equal weights on 13 of 13 tokens)",
+        "attends broadly (like equal weights on 13 of 13 tokens)",
         "attends to no fixed position (like equal weights on 1 of 13 tokens)",
     )
 

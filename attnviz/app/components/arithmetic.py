@@ -9,7 +9,7 @@ import streamlit as st
 
 from attnviz.analysis.arithmetic import WeightArithmetic
 from attnviz.app import markdown
-from attnviz.text import decimal, percent
+from attnviz.text import decimal, percent, plural
 
 _NUM_PRODUCTS = 5  # products that are listed individually
 _NUM_KEYS = 8  # rows of the softmax table, not counting the chosen key
@@ -68,7 +68,7 @@ def _products(steps: WeightArithmetic) -> str:
     ]
     if others := len(products) - len(order):
         rest = steps.dot_product - float(products[order].sum(dtype=np.float64))
-        rows.append([f"{others} others", "", "", decimal(rest, _DIGITS)])
+        rows.append([plural(others, "other"), "", "", decimal(rest, _DIGITS)])
     rows.append(["**sum: q · k**", "", "", f"**{decimal(steps.dot_product, _DIGITS)}**"])
     return _table(["dimension", ":blue[query]", ":red[key]", "product"], rows)
 
@@ -120,7 +120,7 @@ def _softmax(steps: WeightArithmetic, names: Sequence[str]) -> str:
     if others := len(names) - len(listed):
         rest = np.delete(row.exponentials, listed).sum(dtype=np.float64)
         rows.append(
-            [f"{others} others", "", f"{rest:.{_SHARE_DIGITS}f}", percent(float(rest / row.total), 1)]
+            [plural(others, "other"), "", f"{rest:.{_SHARE_DIGITS}f}", percent(float(rest / row.total), 1)]
         )
     if steps.sink is not None and row.sink is not None:
         share = percent(row.sink / row.total, 1)

@@ -55,7 +55,7 @@ function addition({ factors, roles, names, rest = [], outcome, role = "" }) {
     return element("li", {}, element("span", { class: "of" }, ...names(at)), element("span", { class: "times" }, ...product));
   });
   /** @type {[string, number][]} */
-  const terms = [[`sum of the ${others.length ? `${listed.length} largest` : listed.length} products`, total(listed.map((at) => products[at]))]];
+  const terms = [[`sum of the ${listed.length} products${others.length ? " listed" : ""}`, total(listed.map((at) => products[at]))]];
   if (others.length) terms.push([`sum of the other ${others.length} products`, total(others)]);
   const all = [...terms, ...rest];
   const line = all.length === 1 ? [terms[0][0]] : all.flatMap(([name, value], at) => [at ? " + " : "", `${name}: `, bracketed("term", value)]);
@@ -152,7 +152,7 @@ const FORMULAS = {
     const v = steps.array(values);
     return {
       title: [`Number ${column + 1} of the output for `, named(steps, null, "query")],
-      notes: [["Each weight times the number in its row and column ", String(column + 1), " of ", symbolOf(arrays[values]), ", summed."]],
+      notes: [["Each weight is multiplied by the number in its row of column ", String(column + 1), " of ", symbolOf(arrays[values]), "; the products are added."]],
       ...addition({
         factors: Array.from(steps.array(weights).values, (weight, row) => [weight, v.values[row * v.shape[1] + column]]),
         roles: ["weights", "value"],

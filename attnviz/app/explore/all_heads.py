@@ -31,13 +31,13 @@ def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
             f"All {(layers - len(view.model.without_weights)) * heads} heads",
             anchor=False,
             width="stretch",
-            help="Each small picture is a head’s attention: rows are query tokens, columns key tokens.",
+            help="Each small picture shows one head’s attention: rows are query tokens, columns key tokens.",
         )
         if not names:
             FILTER.forget()  # the filter belongs to another kind of attention
         else:
             with st.popover("Filter"):
-                FILTER.optional_pills("Heads that attend to …", names)
+                FILTER.optional_pills("Attention pattern", names)
         chosen = choose_heads(view, lambda: linking.clearest(view, example))
     return chosen, st.container()
 

@@ -149,7 +149,7 @@ def _fact(rows: Floats, places: list[int]) -> str:
         "to the previous token": rows[np.arange(len(rows)), before].mean(),
         "to itself": rows[np.arange(len(rows)), places].mean(),
     }
-    return "on average " + ", ".join(f"{percent(float(part))} {name}" for name, part in parts.items())
+    return "mean attention: " + ", ".join(f"{percent(float(part))} {name}" for name, part in parts.items())
 
 
 def _atlas(read: ExploreSelection, heads: Heads, layers: int, heads_total: int) -> None:

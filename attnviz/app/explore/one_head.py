@@ -120,7 +120,7 @@ def _explanation(view: View, tokens: Sequence[DisplayTokens]) -> str:
 def caption(view: View, heads: Heads) -> str:
     """Return the caption of a saved picture of heads."""
     open_heads = ", ".join(f"{heads.layer}-{head}" for head in heads.all)
-    head = f"{attention.head_prefix(view.model, view.kind)}head {open_heads}"
+    head = f"{attention.head_prefix(view.model, view.kind)}{'heads' if heads.also else 'head'} {open_heads}"
     return f"{_inputs_and_model(view)} · {head} · {view.stage}"
 
 
@@ -245,6 +245,7 @@ def _heatmap(view: View, heads: Heads) -> None:
     high = float(drawn.high[heads.layer - 1, heads.head - 1])
     if heads.also:
         st.info(f"The heatmap shows one head, {heads.name}. To see several heads, choose Lines or Matrix.")
+    heads = Heads(heads.layer, heads.head, ())
     st.plotly_chart(
         heatmap(
             numbers,

@@ -192,7 +192,7 @@ def _facts(view: View) -> tuple[str, ...]:
     if view.changed is not None:
         grid = comparison(view)
         return tuple(
-            f"largest change: {query} → {key}, {formatted(view, move)}"
+            f"largest change: from “{query}” to “{key}”, {formatted(view, move)}"
             for query, key, move in largest_changes(grid.values, grid.queries, grid.keys)
         )
     tokens = _shown(view, view.given)

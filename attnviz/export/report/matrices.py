@@ -220,7 +220,7 @@ def difference(given: Difference, kind: Kind, hide_special: bool, words: bool) -
     mask, values = np.stack(masks), np.where(np.stack(masks)[:, None], one - other, 0)
     queries, keys = _queries_and_keys(tokens)
     facts = [
-        f"largest change: {query} → {key}, {signed_percent(move)}"
+        f"largest change: from “{query}” to “{key}”, {signed_percent(move)}"
         for query, key, move in largest_changes(values, queries.groups, keys.groups)
     ]
     places = range(len(queries)), range(len(keys))

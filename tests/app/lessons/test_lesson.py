@@ -207,7 +207,7 @@ def test_hidden_answer_is_judged_when_revealed() -> None:
 
 def test_question_is_about_the_pronoun_and_offers_words_of_the_sentence() -> None:
     app = visit("query_key_value", text="The lawyer told the witness that she was late.")
-    assert "largest weight\nfrom `she`?" in page_text(app)
+    assert "does `she`\nattend to most?" in page_text(app)
     offered = app.button_group(key="guess_query_key_value").options
     assert {"lawyer", "witness"} <= set(offered)
 

@@ -68,7 +68,7 @@ class Additive(NamedTuple):
 
     @classmethod
     def random(cls, d: int, hidden: int, seed: int) -> Additive:
-        """Sample normal parameters, with variance 1 / d in W and U, and 1 / hidden in v."""
+        """Sample the parameters: W and U from N(0, 1 / d), v from N(0, 1 / hidden)."""
         generator = torch.Generator().manual_seed(seed)
         query_matrix, key_matrix = torch.randn(2, hidden, d, generator=generator) * d**-0.5
         return cls(query_matrix, key_matrix, torch.randn(hidden, generator=generator) * hidden**-0.5)
@@ -173,7 +173,7 @@ class Average:
 
     Attributes:
         tokens: Tokens of the sentence, without [CLS] and [SEP].
-        vectors: [token, d_model], x, the word vectors of the bundled BERT, without positions and norm.
+        vectors: [token, d_model], x, the word vectors of the bundled BERT, without positions and LayerNorm.
         scores, weights: [query, key].
         output: [token, d_model], x': the weighted averages.
     """
