@@ -99,7 +99,7 @@ class MultiHeadAttention(nn.Module):
 def split_heads(
     tokens: Float[Tensor, "*batch token d_model"], n_heads: int
 ) -> Float[Tensor, "*batch {n_heads} token d_head"]:
-    """Split each token's vector into one slice per head, contiguous in memory as in traces and files."""
+    """Split each token's vector into one slice per head; return a contiguous tensor."""
     pieces = tokens.reshape(*tokens.shape[:-1], n_heads, -1)
     return pieces.transpose(-3, -2).contiguous()
 

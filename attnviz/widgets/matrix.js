@@ -136,7 +136,7 @@ export class Panel {
     this.title.textContent = several ? `Layer ${view.layer} · Head ${head.number}` : "";
     this.title.hidden = !several;
     this.title.style.setProperty("--head", css(view.theme.head(head.number)));
-    const size = `${layout.rows} queries by ${layout.columns} keys`;
+    const size = `${layout.rows} ${view.rowAxis === "from (query)" ? "queries" : "rows"} by ${layout.columns} keys`;
     const zooms = view.data.part ? "; + and − zoom, 0 shows the whole text" : "";
     const help = `arrow keys move from cell to cell, Enter ${view.block > 1 ? "opens" : "pins"} a cell${zooms}`;
     const which = view.data.heading || `Layer ${view.layer}, head ${head.number}`;

@@ -34,7 +34,7 @@ def test_shift_rotates_the_pair() -> None:
     _, before, after = shown["Pair i = 0 on the circle"]["lines"]
     assert (before["x"][1], before["y"][1]) == pytest.approx((np.cos(9), np.sin(9)), abs=1e-5)
     assert (after["x"][1], after["y"][1]) == pytest.approx((np.cos(12), np.sin(12)), abs=1e-5)
-    [products] = shown["PE · PE by distance"]["lines"]
+    [products] = shown["Dot product by distance"]["lines"]
     assert products["y"] == pytest.approx(values.waves(15).by_distance.tolist(), rel=1e-5)
 
 

@@ -126,7 +126,7 @@ def _picture(page: LessonPage, reading: Reading) -> None:
         shown_tokens(reading.block.key_tokens, reading.source),
         view="matrix" if view == "matrix" else "lines",
         query=reading.query,
-        note=page.label("note"),
+        note=page.label("note") if view == "matrix" else "",
         caption=page.label("caption", reader=isolated(reading.reader), source=isolated(reading.source)),
         filename="attnviz-cross-attention",
         on_pick=pick,

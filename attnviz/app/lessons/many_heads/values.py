@@ -39,7 +39,7 @@ def head_shares(attention: MultiHeadAttention, steps: MultiHeadSteps, token: int
     """Return the shares of the summands of Concat(head₁, …, head_h) W_O + b_O = Σ headᵢ W_Oᵢ + b_O.
 
     The share of a summand s in the output o is its projection onto o, in units of |o|: s · o / |o|²
-    = |s| cos(s, o) / |o|. The projection of a sum is the sum of the projections, and the share of o is 1.
+    = |s| cos(s, o) / |o|. The projection of a sum is the sum of the projections, so the shares sum to 1.
 
     Args:
         attention: The attention block.
@@ -80,7 +80,7 @@ def at_token(text: str, layer: int, token: int) -> HeadShares:
 def multiply_adds(tokens: int, d_model: int, n_heads: int) -> int:
     """Return 4 N d_model² + 2 h N² d_head, the multiply-adds of an attention block for N tokens.
 
-    Since h · d_head = d_model, the number of heads cancels. Small costs (biases, softmax, norms) are omitted.
+    Since h · d_head = d_model, the number of heads cancels. Small costs (biases, softmax) are omitted.
     """
     d_head = d_model // n_heads
     return 4 * tokens * d_model**2 + 2 * n_heads * tokens**2 * d_head

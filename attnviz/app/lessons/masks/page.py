@@ -96,7 +96,7 @@ def _picture(page: LessonPage, chosen: HeadSelection, cells: list[str]) -> None:
         _weights(page, chosen, "before", run.before, run, page.label("before"))
     if run.after is None:
         rows = [markdown.token(int(row), groups) for row in np.flatnonzero(~run.mask.any(axis=1))]
-        refused = page.document.render("refused", rows=Markdown(", ".join(rows)), problem=run.problem)
+        refused = page.document.render("refused", rows=Markdown(", ".join(rows)))
         st.error(refused, icon=":material/block:")
         return
     if choice.pads:

@@ -50,21 +50,19 @@ class MaskChoice:
 
 @dataclass(frozen=True, eq=False)
 class MaskedRun:
-    """The weights of one head per layer, all with the same number, without and with a mask.
+    """The weights of one head per layer, without and with a mask; the heads have the same number.
 
     Attributes:
         tokens: Tokens of the sentence, then the [PAD] tokens.
         mask: [query, key], True where a query may attend to a key.
         before: [layer, query, key], weights without a mask.
         after: Weights with the mask in every layer and head; None if a row masks every key.
-        problem: Reason why `after` is None; "" otherwise.
     """
 
     tokens: tuple[Token, ...]
     mask: Mask
     before: Floats
     after: Floats | None
-    problem: str
 
 
 def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...] = ()) -> MaskedRun:
@@ -87,13 +85,13 @@ def masked_run(text: str, choice: MaskChoice, head: int, flipped: tuple[str, ...
     for cell in flipped:
         found = re.fullmatch("([1-9][0-9]{0,3})>([1-9][0-9]{0,3})", cell, re.ASCII)
         if found is None or max(map(int, found.groups())) > len(tokens):
-            raise InvalidMask(f"“{cell}” is not a cell. For example, “10>3” is query 10 and key 3.")
+            raise InvalidMask(f"“{cell}” is not a cell of the matrix. For example, “2>1” is query 2, key 1.")
         mask[int(found[1]) - 1, int(found[2]) - 1] ^= True
     before = weights(tokens, None, head)
     try:
-        return MaskedRun(tokens, compute.read_only(mask), before, weights(tokens, mask, head), "")
-    except InvalidMask as error:
-        return MaskedRun(tokens, compute.read_only(mask), before, None, str(error))
+        return MaskedRun(tokens, compute.read_only(mask), before, weights(tokens, mask, head))
+    except InvalidMask:
+        return MaskedRun(tokens, compute.read_only(mask), before, None)
 
 
 def build_mask(choice: MaskChoice, tokens: int) -> Mask:
@@ -111,7 +109,7 @@ def build_mask(choice: MaskChoice, tokens: int) -> Mask:
 
 
 def weights(tokens: tuple[Token, ...], mask: Mask | None, head: int) -> Floats:
-    """Return the weights of one head per layer, [layer, query, key]; all layers and heads have the mask.
+    """Return the weights of one head per layer, [layer, query, key]; the mask applies to all of them.
 
     Args:
         tokens: The input.
@@ -148,7 +146,7 @@ class Renormalized:
 def renormalized(text: str, head: int, query: int) -> Renormalized:
     """Compare a row of layer 1 without and with the causal mask; head and query from 0."""
     run = masked_run(text, MaskChoice("causal"), head)
-    assert run.after is not None  # noqa: S101 - a causal mask masks no full row
+    assert run.after is not None  # noqa: S101 - a causal mask masks no whole row
     before, after = run.before[0, query], run.after[0, query]
     key = int(after.argmax())
     return Renormalized(key, float(before[key]), float(before[: query + 1].sum()), float(after[key]))

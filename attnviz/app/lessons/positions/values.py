@@ -123,7 +123,7 @@ def wave(pair: int, positions: int) -> tuple[Floats, Floats, Floats]:
 
 
 def shift(position: int, k: int) -> Shift:
-    """Rotate PE(position) by k, and compute PE(position + k) by the formula."""
+    """Rotate PE(position) by k positions, and compute PE(position + k) by the formula."""
     encoding = sinusoidal(position + k + 1, D_MODEL)
     before = encoding[position]
     # The encoding has pairs (sine, cosine); `rotate` turns (cosine, sine) counterclockwise.
@@ -188,8 +188,8 @@ def t5_buckets(
 ) -> Int[np.ndarray, " distance"]:
     """Return the bucket of each distance, key − query, in T5's encoder (Raffel et al. 2020, section 2.1).
 
-    Half of the buckets are for keys after the query. In each half, the first half of the buckets contain one
-    distance each; the other buckets cover ranges that grow exponentially.
+    Half of the buckets are for keys after the query. In each direction, the first half of the buckets have
+    one distance each; the other buckets cover ranges that grow exponentially.
     """
     half, exact = buckets // 2, buckets // 4
     size = np.abs(distances)
@@ -199,7 +199,7 @@ def t5_buckets(
 
 
 def shuffled(tokens: tuple[Token, ...], seed: int) -> tuple[int, ...]:
-    """Return a random order of the tokens, special tokens in place; seed 0 returns the original order."""
+    """Return a random order that keeps the places of special tokens; seed 0: the original order."""
     words = [place for place, token in enumerate(tokens) if not token.special]
     order = np.arange(len(tokens))
     if seed and len(words) > 1:
