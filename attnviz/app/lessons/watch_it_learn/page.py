@@ -195,7 +195,7 @@ def _loss(page: LessonPage, shown: ShownTraining, step: int) -> None:
         [_line(curve, found) for curve in drawn],
         title=page.label("loss_storyteller" if shown.is_storyteller else "loss_translator"),
         y_axis=Axis(page.label("loss_axis"), zero=True, digits=3),
-        height=90,
+        height=150 if shown.is_storyteller else 90,  # with a legend or without
         alt=page.label("alt", step=found[-1].step, measures=losses),
         marked=step,
     )
