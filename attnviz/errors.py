@@ -84,7 +84,7 @@ class WrongSetting(AttnvizError):
 
 
 class InvalidTrace(AttnvizError):
-    """Arrays that cannot come from one forward pass: a shape, a mask or a number is invalid."""
+    """Invalid arrays (shape, mask or numbers), or a layer, head or token that a trace does not have."""
 
 
 class InvalidMask(AttnvizError):

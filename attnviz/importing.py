@@ -9,7 +9,7 @@ from importlib import metadata
 from attnviz.errors import AttnvizError
 from attnviz.text import joined
 
-# transformers warns about a missing Jupyter package for progress bars; attnviz uses neither.
+# transformers warns if ipywidgets, for progress bars in Jupyter, is missing; attnviz does not need it.
 warnings.filterwarnings("ignore", message="IProgress not found")
 
 EXTRAS = {

@@ -52,7 +52,7 @@ window.stopwatch = (() => {
     }
   }
 
-  let waitUntilSettled; // waits for the click that `begin` times
+  let waitUntilSettled; // waits until the page settles after the click that `begin` times
 
   /**
    * Times the next click: call this, click, then wait for `end`.
@@ -112,7 +112,7 @@ window.stopwatch = (() => {
     };
   }
 
-  /** Resolves when the page settles; returns the ms from the click until the head is drawn and the page settles. */
+  /** Resolves when the page settles; returns the ms from the click until the head is drawn, and until the page settles. */
   const end = () => waitUntilSettled();
 
   return { picture, begin, end, widget };

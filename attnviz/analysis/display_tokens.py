@@ -49,7 +49,7 @@ class DisplayToken:
         special: True if the tokenizer added it.
         number: Position of the first token, from 1.
         positions: Positions of the group's tokens, from 0.
-        characters: Start and end in the text; (0, 0) for special tokens, and for tokens of two texts.
+        characters: Start and end in the text; (0, 0) for special tokens, and for a group from two texts.
     """
 
     label: str
@@ -129,7 +129,7 @@ class DisplayTokens:
 
     @property
     def hidden(self) -> str:
-        """The hidden tokens in words, and the sink if there is one: "[CLS] and [SEP]"; "" if none are."""
+        """The hidden tokens, and the sink if there is one: "[CLS] and [SEP]"; "" if no token is hidden."""
         shown = set(self.visible)
         omitted = [group for index, group in enumerate(self.all_groups) if index not in shown]
         names = list(dict.fromkeys(group.label for group in omitted))

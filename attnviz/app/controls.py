@@ -139,7 +139,7 @@ def reading_model(*, offer_own: bool = True) -> Entry:
 
 
 def offer_requested_model() -> None:
-    """Draw a link that opens the model requested by the URL, if it is not open.
+    """If the model requested by the URL is not in use, draw a link to it, or to the list of models.
 
     A URL alone never makes the server open a model: the model could be any folder, or a huge download.
     """

@@ -1,4 +1,4 @@
-"""A token's residual stream in any model, and the decomposition of the token's output."""
+"""A token's residual stream, and the decomposition of the token's output."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ TOLERANCE = 1e-5
 
 _MAX_RESIDUAL = 1e-4  # maximum relative error of an output, which is a sum of many contributions
 _NO_LOGITS = (
-    "There are no logits to decompose: this stack has none, or the model computes them with several "
-    "matrices. Its output can be decomposed instead."
+    "There are no logits to decompose: this stack has none, or they are not a linear function of its "
+    "output. Its output can be decomposed instead."
 )
 _NOT_EXACT = "An exact decomposition is not possible."
 
@@ -65,10 +65,10 @@ class Decomposition:
         """Return the direction w, [d_model], and the bias b such that the token's logit is output · w + b.
 
         Args:
-            token_id: the row in the vocabulary.
+            token_id: the token's id, its row in the unembedding.
 
         Raises:
-            AttnvizError: there is no such row.
+            AttnvizError: there is no such token.
             ModelNotSupported: the stack has no logits, or they are not linear in the output.
         """
         if self._unembedding is None:
@@ -97,7 +97,7 @@ def logit_lens(model: Model, text: str | ModelInput, place: int | str, kind: Kin
     Arguments and errors as for `decomposition`.
 
     Raises:
-        ModelNotSupported: also if the stack has no logits, or the model computes them with several matrices.
+        ModelNotSupported: also if the stack has no logits, or they are not linear in its output.
     """
     recorded = _recorded(model, text, kind)
     tokens = recorded.blocks[0].query_tokens
@@ -173,7 +173,7 @@ class _Unembedding(NamedTuple):
         """Return the direction and the bias of a token's logit; see `Decomposition.logit`."""
         if token not in range(len(self.weight)):
             raise AttnvizError(
-                f"There is no token {token} in the vocabulary: its last row is {len(self.weight) - 1}."
+                f"There is no token {token} in the vocabulary: the last id is {len(self.weight) - 1}."
             )
         return owned(self.weight[token] * self.scale), float(self.bias[token])
 
@@ -229,7 +229,7 @@ class _Recorded(NamedTuple):
         return ResidualStream(owned(start[place]), steps)
 
     def after_each_layer(self, stream: ResidualStream) -> list[Tensor]:
-        """Return the vectors after the embeddings and each layer but the last, with any final layer norm."""
+        """Return the vectors after the embeddings and each layer but the last; apply any final layer norm."""
         added = next(at for at, step in enumerate(stream.steps) if isinstance(step, Addition))
         only_at_the_end = sum(isinstance(step, FrozenNorm) for step in stream.steps[added:]) == 1
         found, vector = [], stream.embeddings
@@ -343,7 +343,7 @@ def _stack_copy(model: Model, trace: Trace, kind: Kind) -> tuple[Any, Any, Calla
 
 
 def _unembedding(recorded: _Recorded) -> _Unembedding | None:
-    """Return the unembedding; None if the logits are not linear in the output."""
+    """Return the unembedding; None if there are no logits, or they are not linear in the output."""
     network, output = recorded.network, recorded.output
     if recorded.logits is None:
         return None

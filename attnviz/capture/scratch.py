@@ -104,7 +104,7 @@ def block_of_steps(
     keys: tuple[Token, ...],
     projection: Floats,
 ) -> Block:
-    """Return the block of one attention.
+    """Return the block of one attention module.
 
     Args:
         projection: W_O, one slice per head, [head, d_head, d_model].

@@ -45,7 +45,7 @@ def share(
             _check_reachable(address)  # Ray itself would retry for minutes
             where = {"address": address}
         ray.init(log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False, **where)
-        task: Any = ray.remote(num_cpus=1)(lambda part: work(part))  # noqa: PLW0108 - no `partial`
+        task: Any = ray.remote(num_cpus=1)(lambda part: work(part))  # noqa: PLW0108 - Ray rejects a `partial`
         waiting: list[Any] = []
         try:
             for each in given:

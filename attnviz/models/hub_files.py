@@ -170,7 +170,7 @@ def translated_errors(name: str) -> Iterator[None]:
         ) from error
     except errors.HfHubHTTPError as error:
         raise ModelNotReachable(
-            f"The hub denies access to {model} (error {error.response.status_code}). If the "
+            f"The hub returned error {error.response.status_code} for {model}. If the "
             f"model requires a token with read access, {_LOG_IN}; otherwise, try again later."
         ) from error
     except errors.OfflineModeIsEnabled as error:

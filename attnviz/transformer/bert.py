@@ -36,7 +36,7 @@ class BertEmbeddings(nn.Module):
     def forward(
         self, token_ids: Int[Tensor, " token"], segment_ids: Int[Tensor, " token"]
     ) -> BertEmbeddingSteps:
-        """Return one vector for each token.
+        """Return the embeddings of the tokens, and their normalized sum.
 
         Raises:
             TextTooLong: there are more tokens than learned positions.

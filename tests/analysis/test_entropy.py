@@ -1,4 +1,4 @@
-"""Entropy: with a sink, and compared with PyTorch."""
+"""Entropy: with a learned sink, and compared with PyTorch."""
 
 import numpy as np
 import pytest

@@ -51,7 +51,7 @@ def test_weights_equal_eager(family: str) -> None:
 
 
 def encoder_states(family: str, picture: Image.Image) -> Tensor:
-    """Return the encoder's output, [patch, d_model], with attention between patches disabled."""
+    """Return the encoder's output, [token, d_model], with attention between patches disabled."""
     network: Any = built(family)[0]
     encoder = network.vision_model if family == "blip" else network.encoder
     ends = ("attention.output.dense.weight", "self_attn.projection.weight", "attention.o_proj.weight")

@@ -216,7 +216,7 @@ def test_unknown_token_kind_or_row_is_refused(minilm: Model, folder_of: FolderOf
         decomposition(loading.load(str(folder_of("vit"))), SENTENCE, 1)
     logits = decomposition(loading.load(str(folder_of("gpt2"))), SENTENCE, 1).logit
     for row in (-1, 10**6):
-        with pytest.raises(AttnvizError, match=f"no token {row} in the vocabulary: its last row is"):
+        with pytest.raises(AttnvizError, match=f"no token {row} in the vocabulary: the last id is"):
             logits(row)
 
 

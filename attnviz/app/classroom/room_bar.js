@@ -154,7 +154,7 @@ class RoomBar extends View {
     return this.data.page === "classroom" && !room.seat;
   }
 
-  /** Sends Python the seat, for the Classroom page, and the reason why the answer stays covered: a poll is open,
+  /** Sends Python the seat, for the Classroom page, and the reason why the page's answer stays covered: a poll is open,
    * or the visitor follows the teacher. */
   notifyPython() {
     const { seat, connected, state, trouble, teaches } = room;
@@ -180,7 +180,7 @@ class RoomBar extends View {
     this.draw();
   }
 
-  /** @param {MouseEvent} event ignored if it is scripted, such as a click of a presenter's remote control */
+  /** @param {MouseEvent} event ignored if it is scripted, as for a key of a presenter's remote control */
   pointAt(event) {
     const point = this.isPointing && event.isTrusted && pointOf(event);
     if (!point) return;

@@ -231,5 +231,5 @@ def open_heads(layer: int, heads: Sequence[int]) -> None:
 
 
 def always_named(model: Entry) -> list[str]:
-    """Return the parameters that links include even at their defaults, which depend on the text."""
+    """Return parameters that links include even at their defaults; [] if no default depends on the text."""
     return [choice.name for choice in _DEFAULTS_IN_LINK] if introduction(model).head is None else []

@@ -73,13 +73,13 @@ def choose_variant() -> str:
 
 
 def outside_note(outside: bool) -> None:
-    """Warn about a sentence that is unlike the training set."""
+    """If `outside`, warn that the sentence is unlike the training set."""
     if outside:
         st.warning(SHARED.render("outside"), icon=":material/explore_off:")
 
 
 def reading_switch(text: str) -> None:
-    """Draw the switch between the two versions of an example, in which "it" refers to different nouns."""
+    """If the text is an example, draw the switch to the version in which "it" refers to the other noun."""
     for offered in _READINGS:
         if text in offered.values():
             shown = next(label for label, reading in offered.items() if reading == text)

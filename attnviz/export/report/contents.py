@@ -1,4 +1,4 @@
-"""The contents of a report: the tokens, a description of each head, and every weight."""
+"""The contents of a report: the tokens, a description of each head, and the weights."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Contents:
 
     Attributes:
         traces: One JSON object per trace.
-        numbers: Gzipped float32 values: weights (NaN where masked), and shown fractions of rescaled rows.
+        numbers: Gzipped float32 values, such as weights (NaN where masked) and shown fractions of rows.
     """
 
     traces: list[JsonObject]
@@ -77,7 +77,7 @@ def contents(
 
 
 def kinds_of(trace: Trace) -> list[Kind]:
-    """Return the kinds of attention of a trace, in the order of computation."""
+    """Return the kinds of attention of a trace, without "vision", in the order in which they are shown."""
     order: tuple[Kind, ...] = ("cross", "decoder") if trace.pictures else ("encoder", "decoder", "cross")
     return [kind for kind in order if any(block.kind == kind for block in trace.blocks)]
 
@@ -168,7 +168,7 @@ def _pictures(trace: Trace, shown: Matrices | LargestWeights, numbers: bytearray
     token_view = shown.token_views["plain"] if isinstance(shown, Matrices) and shown.heading else None
     blocks, across = trace.of_kind(shown.kind), shown.kind == "cross"
     query_tokens, key_tokens = blocks[0].query_tokens, blocks[0].key_tokens
-    first = len(query_tokens) if across else 0  # position of the first patch
+    first = len(query_tokens) if across else 0  # added to the position of each key
     views: dict[tuple[int, int], dict[Patch, int]] = defaultdict(dict)
     for place, token in enumerate(key_tokens):
         if token.patch is not None and token.patch.picture < len(trace.pictures):

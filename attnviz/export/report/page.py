@@ -68,7 +68,7 @@ def report(
 
     Raises:
         AttnvizError: the texts are too long for one file.
-        InvalidTrace: the first trace lacks the kind, layer, head or token in `opening`.
+        InvalidTrace: a trace has only some heads or queries, or the first trace lacks what `opening` selects.
     """
     traces = [*map(without_vision, [trace] if isinstance(trace, Trace) else trace)]
     data = contents(traces)
@@ -137,7 +137,7 @@ def page(
             "default-src 'none'",
             f"script-src {_hash(script)}",
             f"style-src {_hash(STYLE)}",
-            "img-src blob: data:",  # for saving pictures
+            "img-src blob: data:",  # for showing and saving pictures
             "base-uri 'none'",
             "form-action 'none'",
         ]

@@ -77,7 +77,7 @@ def test_ablated_head_changes_each_output_and_heads_are_ranked(single_ablations:
     median = angles(float(np.median(single_ablations[:, 9])))
     text = page_text(app)
     assert f"The output of `it` changes by **{degrees[9]:.1f}°**" in text
-    assert f"Median of 72 heads, each ablated alone: **{median:.1f}°**" in text
+    assert f"Median of 72 heads, ablated one at a time: **{median:.1f}°**" in text
     assert f"Head 4-2: **rank {1 + (values > values[37]).sum()} of 72**" in text
 
 

@@ -85,5 +85,5 @@ def _layers(compared: Comparison) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _shown(compared: Comparison, side: Side) -> tuple[DisplayTokens, ...]:
-    """Return the words of one side: queries and keys, or one group if they are the same."""
+    """Return the words of one side: queries and keys, or a single item if both are the same."""
     return traces.shown(compared.model, compared.input_of(side), compared.kind, False, True)

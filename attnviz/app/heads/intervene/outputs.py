@@ -46,9 +46,9 @@ def bars(chosen: Intervention, found: Effect) -> None:
 
 
 def _median_head(chosen: Intervention) -> str:
-    """Return a sentence with the baseline: the median change over all heads, each ablated alone."""
+    """Return a sentence on the median change over all heads, ablated one at a time; "" if it is not known."""
     latest = ranking.job(chosen, None).latest
     if latest is None or not latest.finished:
         return ""
     size = ranking.sizes(chosen, latest.found.distances)
-    return f"Median of {len(size)} heads, each ablated alone: **{angle(float(np.median(size)))}**."
+    return f"Median of {len(size)} heads, ablated one at a time: **{angle(float(np.median(size)))}**."

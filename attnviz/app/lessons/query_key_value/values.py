@@ -18,7 +18,7 @@ from attnviz.transformer.attention import scaled_dot_product_attention
 from attnviz.transformer.multi_head import MultiHeadAttention
 
 MAX_ROWS = 24
-"""Maximum number of tokens with their own row in the picture; the picture sums the other tokens."""
+"""Maximum number of tokens with their own row in the picture; the other tokens share one row, their sum."""
 
 
 class Projection(NamedTuple):
@@ -81,7 +81,7 @@ def six_steps(
 
 
 def head_projection(linear: nn.Linear, head: int, d_head: int) -> Projection:
-    """Return one head's columns of W_Q, W_K or W_V, which torch stores transposed, [output, input]."""
+    """Return one head's columns of W_Q, W_K or W_V, stored transposed, and its part of the bias."""
     columns = slice(head * d_head, (head + 1) * d_head)
     return Projection(linear.weight[columns].T, linear.bias[columns])
 

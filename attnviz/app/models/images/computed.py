@@ -32,8 +32,8 @@ class ShownPicture(NamedTuple):
     """A picture, and the version that the model reads, as data URLs.
 
     Attributes:
-        whole: The original picture.
-        seen: The part that the model's patches cover, at the model's resolution.
+        whole: The original picture; for a vision-language model, the same as `seen`.
+        seen: The picture that the model reads; for an image model, only the part that its patches cover.
         box: Edges of the area of the patches, as fractions of `seen`.
     """
 
@@ -89,7 +89,7 @@ def view(trace: Trace, patches: Sequence[Patch]) -> ShownPicture:
 
 @cached()
 def weights_of(trace: Trace, places: tuple[int, ...], query: int, *, received: bool) -> Floats:
-    """Return the weights of one token in every head, [layer, head, token].
+    """Return the weights of one token in every head, [layer, head, token]; NaN without attention.
 
     Args:
         places: Indices into `tokens_of`, in the order of the result.
