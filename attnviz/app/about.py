@@ -78,8 +78,8 @@ def limits() -> None:
 - With more than about 64 tokens, not all labels and lines are drawn.
 - A word with a character outside MiniLM's vocabulary becomes [UNK], shown with the typed word; MiniLM
   was trained on English.
-- A page shows at most {MAX_WEIGHTS:,} weights per kind of attention ({isqrt(MAX_WEIGHTS // 12**2)} tokens with
-  12 × 12 heads), or a quarter if you may not open models. If you may, Explore also shows longer texts.
+- A page shows at most {MAX_WEIGHTS:,} weights per kind of attention ({isqrt(MAX_WEIGHTS // 12**2)} tokens
+  with 12 × 12 heads), or a quarter if you may not open models. If you may, Explore also shows longer texts.
 - No picture, font or script is loaded from another host, and no sentence is logged.
 """
     )
