@@ -127,5 +127,5 @@ def test_a_missing_block_is_refused_and_the_error_lists_existing_blocks() -> Non
 
 
 def test_two_blocks_of_the_same_layer_are_refused() -> None:
-    with pytest.raises(InvalidTrace, match="2 blocks for cross layer 1"):
+    with pytest.raises(InvalidTrace, match="2 blocks for cross layer 2"):
         Trace(model="m", text="t", blocks=(block(1), block(2)))
