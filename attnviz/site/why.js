@@ -12,7 +12,7 @@ const head = (...cells) => tr(...cells.map((cell) => element("th", { scope: "col
 const row = (name, ...cells) => tr(element("th", { scope: "row" }, name), ...cells.map((cell) => element("td", {}, cell)));
 const role = (name, text) => element("span", { class: `of-${name}`, text });
 
-/** Returns the indices of the largest values, in ascending order. */
+/** Returns the indices of the largest values, largest value first. */
 const largestOf = (values, count) =>
   [...values.keys()].sort((one, other) => values[other] - values[one]).slice(0, count);
 
@@ -48,7 +48,7 @@ export function weightElements(result, { query, key }, note) {
         line.classList.toggle("chosen", at === key);
         return line;
       }),
-      ...(keys.length < names.length ? [row(`${names.length - keys.length} others`, "", share(others), percent(others / total))] : []),
+      ...(keys.length < names.length ? [row(`${names.length - keys.length} other${names.length - keys.length === 1 ? "" : "s"}`, "", share(others), percent(others / total))] : []),
       row("sum", "", share(total), "100 %"),
     ],
   });
