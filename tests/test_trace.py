@@ -95,7 +95,7 @@ def test_a_query_with_all_keys_masked_is_refused() -> None:
 
 
 def trace() -> Trace:
-    """A trace of an encoder block and two cross-attention blocks, not sorted by layer."""
+    """Return a trace of an encoder block and two cross-attention blocks, not sorted by layer."""
     encoder = block(3, keys=QUERIES, kind="encoder", layer=0)
     return Trace(model="m", text="t", target="u", blocks=(block(2, layer=1), encoder, block(1, layer=0)))
 
