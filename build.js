@@ -12,7 +12,7 @@ const BUNDLES = [
   { entry: "attnviz/site/worker.js", to: "attnviz/widgets/bundle/worker.js", format: "iife" },
 ];
 
-/** Imports style sheets as text, for the widgets' shadow roots. rem becomes px, because widgets are zoomed to the text size. */
+/** Imports style sheets as text, for the widgets' shadow roots. Except in look.css, rem becomes px: widgets are zoomed to the text size. */
 const styles = {
   name: "styles",
   /** @param {import("esbuild").PluginBuild} plugin */

@@ -263,9 +263,9 @@ def predictions(
             <mask> slept." for RoBERTa. `python -m attnviz models NAME` prints the model's mask token.
 
     Returns:
-        One prediction per position. Empty if the text has no masked token, or if the model has no
-        language-model head, such as "minilm" or a text classifier. Also empty for the bundled translators:
-        the page Translate shows their probabilities.
+        One prediction per position or masked token. Empty if a model like BERT gets a text without masked
+        tokens, or if the model has no language-model head, such as "minilm" or a text classifier. Also empty
+        for the bundled translators: the page Translate shows their probabilities.
 
     Raises:
         AttnvizError, TypeError: as for `trace`.

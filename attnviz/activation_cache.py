@@ -20,10 +20,10 @@ class ActivationCache(Protocol):
     """A mapping from names or layer numbers to arrays."""
 
     def keys(self) -> Iterable[Any]:
-        """Return the names."""
+        """Return the names or layer numbers."""
 
     def __getitem__(self, name: Any, /) -> Tensor | ArrayLike:
-        """Return the array with this name."""
+        """Return the array with this name or layer number."""
 
 
 def from_cache(
@@ -42,8 +42,8 @@ def from_cache(
     Args:
         cache: an `ActivationCache` of TransformerLens, as `run_with_cache` returns it for one text; or a
             mapping from layers, counted from 0, to weights: [head, query, key] or [1, head, query, key], as
-            torch tensors, NumPy arrays or lists. Layers can be missing. The only stack of a model is a
-            decoder if no token attends to later tokens.
+            torch tensors, NumPy arrays or lists. Layers can be missing. A single stack counts as a decoder
+            if no token attends to later tokens, else as an encoder.
         tokens: the queries and keys, such as `model.to_str_tokens(text)`; in an encoder–decoder, the
             encoder's tokens.
         target_tokens: the decoder's tokens in an encoder–decoder.

@@ -48,9 +48,7 @@ def layers_of(given: Any, kind: str) -> tuple[dict[int, Any], bool]:
 
 
 def as_array(given: Any, dtype: type[np.generic] = np.float32) -> NDArray[Any]:
-    """Return a contiguous array from an array-like object or a torch tensor of any dtype and device.
-
-    The result of an object's own `numpy` method need not be contiguous.
+    """Return an array from an array-like object, or a contiguous one from a torch tensor on any device.
 
     Raises:
         ValueError, TypeError: it is not an array of numbers, or is a tensor without data.

@@ -22,9 +22,9 @@ _CHARACTERS = {byte: character for character, byte in _BYTES.items()}
 
 
 def spelled_bytes(spelling: str) -> bytes | None:
-    """Return the bytes of a token from a byte-level vocabulary: "Ġdog" → b" dog", and "<0xE2>" → one byte.
+    """Return the bytes that a token spells: "Ġdog" → b" dog" (GPT-2), and "<0xE2>" → one byte (Llama).
 
-    Return None for any other spelling. Some tokens of other vocabularies also have this form.
+    Return None for any other spelling. Tokens of other vocabularies can look like such a spelling.
     """
     if one := _ONE_BYTE.fullmatch(spelling):
         return bytes.fromhex(one[1])
@@ -39,7 +39,7 @@ def byte_spelling(token: bytes) -> str:
 
 
 def complete_text(spelled: bytes) -> str | None:
-    """Return bytes as text; None if they begin or end inside a character."""
+    """Return bytes as text; None if they are not valid UTF-8, such as a part of a character."""
     try:
         return spelled.decode()
     except UnicodeDecodeError:

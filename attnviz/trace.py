@@ -166,9 +166,9 @@ class _Array(Generic[Stored]):
 class Block:
     """One layer's attention.
 
-    The weights equal the model's own bit for bit. Recorded tensors keep the model's device and dtype until
-    they are first read; each field is then converted to an array. Scores and output are computed on each
-    access. W_O is shared with the model and stays in memory as long as the trace does.
+    The weights equal the model's own bit for bit; with `store="vectors"`, up to rounding. Recorded tensors
+    keep the model's device and dtype until they are first read; each field is then converted to an array.
+    Scores and output are computed on each access. W_O is shared with the model and kept as long as the trace.
 
     Attributes:
         kind: "encoder", "decoder" (both self-attention), "cross", or "vision" for the vision encoder of a
@@ -176,7 +176,7 @@ class Block:
         layer: the index of the layer, from 0.
         query_tokens, key_tokens: the tokens of the rows and of the columns.
         query: [head, query, d_head], after projection (and rotary embedding, if the model has one).
-        key, value: [head, key, d_head], one per head (grouped keys already repeated).
+        key, value: [head, key, d_head], one per head (grouped keys repeated); d_head of values may differ.
         weights: [head, query, key], the softmax of the masked scores, after any edits; each from 0 to 1.
         mask: [query, key], True where a query may attend.
         scale: the factor applied to q·k.
@@ -436,7 +436,7 @@ class Trace:
         second: the second sentence of a pair, else None.
         target: the decoder's text in an encoder–decoder, else None.
         written: the number of generated tokens at the end.
-        blocks: every layer's attention, in execution order; "vision" comes last.
+        blocks: the attention of all or of the selected layers, in execution order; "vision" comes last.
         edits: descriptions of the changes to the attention; the blocks have the edited weights.
         notes: sentences about unusual conditions of the trace.
         pictures: the input images, as PNG files of reduced size.
@@ -462,7 +462,7 @@ class Trace:
         counts = Counter((block.kind, block.layer) for block in self.blocks)
         for (kind, layer), count in counts.items():
             if count > 1:
-                raise InvalidTrace(f"There are {count} blocks for {kind} layer {layer}.")
+                raise InvalidTrace(f"There are {count} blocks for {kind} layer {layer + 1}.")
         first: dict[Kind, Block] = {}
         for block in self.blocks:
             one = first.setdefault(block.kind, block)
@@ -963,7 +963,7 @@ def _fault(weights: Floats, sink: bool = False) -> tuple[tuple[int, ...], str] |
     reason = f"contains {lowest[at]:.4g}" if lowest[at] < 0 else f"sums to {sums[at]:.4g}, not to 1"
     if not np.isfinite(sums[at]):
         reason = "contains numbers that are not finite"
-    return at, f"{reason}. Weights must be from 0 to 1, and each row must sum to 1."
+    return at, f"{reason}. Weights must be from 0 to 1, and each row must sum to {'at most ' * sink}1."
 
 
 def _no_vectors(heads: int, rows: tuple[Token, ...], columns: tuple[Token, ...]) -> dict[str, Any]:
@@ -1171,7 +1171,7 @@ def checked_place(place: SupportsIndex | str, tokens: Sequence[Token], name: str
 def _read_only(given: Any, dtype: type[np.generic]) -> NDArray[Any]:
     """Return a read-only array; a frozen dataclass alone would not prevent `array[0] = 1`.
 
-    A read-only, contiguous array of this dtype is shared; anything else is copied.
+    A read-only, contiguous array of this dtype that owns its data is shared; anything else is copied.
     """
     flags = given.flags if isinstance(given, np.ndarray) else None
     shared = flags is not None and flags.owndata and flags.c_contiguous and not flags.writeable

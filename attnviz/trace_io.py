@@ -29,7 +29,7 @@ FORMAT = "attnviz trace"
 VERSION = 3
 
 MAX_BYTES = 3 * 2**29
-"""The maximum total size of the arrays: 2.5 traces of BERT-large with 512 tokens and W_O."""
+"""The maximum total size of the arrays: 2.5 times a trace of BERT-large with 512 tokens and W_O."""
 MAX_HEADER_BYTES = 2**22
 """The maximum size of the header: enough for 40,000 tokens."""
 MAX_DIRECTORY_BYTES = 2**20

@@ -91,7 +91,7 @@ def head_4_2_follows() -> str:
 
 
 def head_4_2_fails() -> str:
-    """Count how often head 4-2 attends most to the trophy, in all wordings of this sentence on the pages."""
+    """Count how often *it* attends most to *trophy* in head 4-2, in all wordings of the sentence."""
     first = [
         max(row, key=lambda word: float(row[word][1]))
         for row in (_from_it(text.format(word)) for text, word in product(SUITCASES, ("big", "small")))
@@ -108,7 +108,7 @@ def mean_of_layer() -> str:
 
 
 def rollout_becomes_alike() -> str:
-    """Return the mean total variation distance between the rows of two tokens, after each layer."""
+    """Return the mean total variation distance between two tokens' rows of the rollout, after each layer."""
     weights = attnviz.trace(TIRED).stack("encoder").mean(axis=1, dtype=float)
     mixed, apart = np.eye(weights.shape[-1]), []
     for layer in weights:
@@ -134,7 +134,7 @@ def live_rooms() -> str:
 
 
 def pairs_of_sentences() -> str:
-    """Count the bundled pairs, and pairs in which the pronoun attends more to its noun in both sentences."""
+    """Count the bundled pairs, and those in which the pronoun attends more to its noun in both sentences."""
     found = [all(map(_attends_to_referent, pair.readings)) for pair in pairs.bundled()]
     return f"head 4-2 resolves {sum(found)} of {len(found)} pairs"
 
@@ -163,7 +163,7 @@ def forms_of_edits() -> str:
 
 
 def words_that_repeat() -> str:
-    """Count the repeated words in two of the examples."""
+    """Count a phrase in one example, and return whether both sentences of another example are equal."""
     [flies] = [example.text.count("flies like") for example in EXAMPLES if example.name == "time flies"]
     [same] = [example.text == example.other for example in TOGETHER if example.name == "the same twice"]
     return f"“flies like” occurs {flies} times; both sentences are the same: {same}"

@@ -42,7 +42,7 @@ def notebook() -> Iterator[None]:
 
 
 def size(figure: Figure, layers: int) -> int:
-    """Return the bytes of a notebook with ten cells, each with one figure."""
+    """Return the size in bytes of a notebook with ten cells, each with one figure."""
     outputs = [
         {"data": figure(at % layers, at), "metadata": {}, "output_type": "display_data"}
         for at in range(FIGURES)

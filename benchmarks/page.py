@@ -1,7 +1,7 @@
 """Measure the Explore page: server start, clicks on heads, changes computed by the server, transferred bytes.
 
-All times are measured in Chromium, up to the frame that shows the change. Each run alternates between the
-compared clicks.
+All times are measured in Chromium, up to the frame that shows the change or until the page has settled. Each
+run alternates between the compared clicks.
 
 Run: python -m benchmarks.page [--smoke]
 """

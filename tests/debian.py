@@ -6,7 +6,7 @@ import subprocess
 
 
 def install(package: str) -> None:
-    """Install a Debian package as root, or with sudo if it needs no password."""
+    """Try to install a Debian package as root, or with sudo if it needs no password."""
     apt = shutil.which("apt-get")
     sudo = shutil.which("sudo")
     if apt is None or (os.geteuid() != 0 and sudo is None):

@@ -26,7 +26,7 @@ BINARY = {".gz", ".npz", ".png", ".safetensors"}
 
 
 def project_files(folder: Path) -> Iterator[Path]:
-    """Yield every file of the project in a folder, except generated files."""
+    """Yield the project's text files in a folder, except generated and most hidden files."""
     for path in sorted(folder.iterdir()):
         hidden = path.name.startswith(".") and path.name not in TRACKED_HIDDEN
         if hidden or path.name in GENERATED or path.suffix == ".egg-info":
@@ -100,7 +100,7 @@ def test_the_widgets_write_no_html_and_contact_no_other_server() -> None:
 
 
 def unpinned(line: str) -> bool:
-    """Return whether a line of a requirements file does not pin an exact version."""
+    """Return whether a line of a requirements file has a requirement without an exact version."""
     line = line.partition("#")[0].strip()
     return bool(line) and not re.fullmatch(r"[A-Za-z][\w.-]*==\d[\w.]*", line)
 

@@ -95,7 +95,7 @@ def test_a_query_with_all_keys_masked_is_refused() -> None:
 
 
 def trace() -> Trace:
-    """A trace of an encoder block and two cross-attention blocks, not sorted by layer."""
+    """Return a trace of an encoder block and two cross-attention blocks, not sorted by layer."""
     encoder = block(3, keys=QUERIES, kind="encoder", layer=0)
     return Trace(model="m", text="t", target="u", blocks=(block(2, layer=1), encoder, block(1, layer=0)))
 
@@ -127,5 +127,5 @@ def test_a_missing_block_is_refused_and_the_error_lists_existing_blocks() -> Non
 
 
 def test_two_blocks_of_the_same_layer_are_refused() -> None:
-    with pytest.raises(InvalidTrace, match="2 blocks for cross layer 1"):
+    with pytest.raises(InvalidTrace, match="2 blocks for cross layer 2"):
         Trace(model="m", text="t", blocks=(block(1), block(2)))

@@ -38,7 +38,7 @@ def names_in(text: str, parts: list[str]) -> Counter[str]:
 
 
 def main() -> int:
-    """Print the counts, and with `--list` every occurrence; return 1 if a maximum is exceeded, else 0."""
+    """Print the counts, with `--list` also by file and phrase; return 1 if a maximum is exceeded, else 0."""
     rules = tomllib.loads((ROOT / "wording.toml").read_text("utf-8"))
     files = texts()
     lines = sum(len(text.splitlines()) for text in files.values())

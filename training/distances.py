@@ -133,8 +133,8 @@ def _file(name: Name) -> Path:
 def count_correct(model: nn.Module, pairs: Sequence[Pair]) -> tuple[int, int]:
     """Count the correct translations, and the correct pronouns, of sentences with a pronoun.
 
-    A translation is correct if each of its words is the most likely word after the preceding words of the
-    reference, because greedy decoding then generates it. A pronoun is correct if the word of the reference,
+    A translation is correct if each word of the reference is the most likely word after the preceding words,
+    because greedy decoding then generates the reference. A pronoun is correct if the word of the reference,
     "il" or "elle", is the more likely of the two.
     """
     exact = pronoun = 0

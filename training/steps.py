@@ -1,6 +1,6 @@
 """Store snapshots of training runs: `python -m training.steps [NAME …]`, four minutes each.
 
-It repeats the training of a bundled model, and writes a file that `attnviz.trained.snapshots` reads.
+Each run repeats the training of a bundled model, and writes a file that `attnviz.trained.snapshots` reads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def translator_steps(steps: int) -> tuple[int, ...]:
 
 
 def storyteller_steps(steps: int) -> tuple[int, ...]:
-    """Return the steps at which a storyteller's snapshots are stored, most of them while heads form."""
+    """Return the steps at which a storyteller's snapshots are stored; they are denser while heads form."""
     dense = range(550, 900, 25)  # when heads form in the bundled storytellers
     return tuple(sorted({*range(0, steps, 100), *(step for step in dense if step < steps), steps}))
 

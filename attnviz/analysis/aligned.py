@@ -86,7 +86,7 @@ def align(first: Sequence[Word], second: Sequence[Word]) -> tuple[Place, ...]:
     """Align the words of two texts, in order, by the blocks of equal words that `difflib` finds.
 
     Between two blocks, different words are matched one by one if both texts have the same number of them and
-    no word would be matched with punctuation or a special token.
+    both words of each pair are of one kind: special tokens, punctuation or other words.
 
     Returns:
         Places; every word of both texts is in exactly one of them.

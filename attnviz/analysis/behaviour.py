@@ -107,7 +107,7 @@ def facts(
     Returns:
         layer × head strings: "attends to the previous token (87 %)", "attends to [CLS] (54 %)",
         "attends to itself (8 % of its attention, 61 % of its attention to shown tokens)", "attends broadly
-        (like equal weights on 9 of 15 tokens)", …; each percentage is the mean over all shown queries.
+        (like equal weights on 9 of 15 tokens)", …; percentages are means over the queries with such a key.
     """
     places = _places(weights, queries, keys, np.ones(weights.shape[:-1], dtype=np.float32))
     of_all = places if shown is None else _places(weights, queries, keys, shown)

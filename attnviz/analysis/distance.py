@@ -13,13 +13,13 @@ from attnviz.trace import Floats, checked_array
 
 
 def total_variation(first: Floats, second: Floats) -> Floats:
-    """Return the total variation distance ½ Σⱼ |pⱼ − qⱼ|, 0 to 1; a sink counts as a key.
+    """Return the total variation distance ½ Σⱼ |pⱼ − qⱼ|, 0 to 1; a learned sink counts as a key.
 
     >>> total_variation(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
     array(0.5, dtype=float32)
 
     Args:
-        first, second: [..., key] (broadcast against each other); a row that sums to less than 1 has a sink.
+        first, second: [..., key], broadcast against each other; in a row of sum < 1, a sink has the rest.
 
     Raises:
         InvalidTrace, TypeError: the arrays are invalid, or cannot be broadcast.

@@ -12,7 +12,8 @@ _MIN_WEIGHT = np.float32(1e-30)  # avoids log 0; below it w log w is negligible
 def entropy(weights: Floats | Trace) -> Doubles:
     """Return the entropy −Σ w log₂ w in bits (Shannon 1948), [...], of weights [..., key] or a trace.
 
-    It is 0 if one key has all the weight, and log₂ n if n keys have equal weights. A sink counts as a key.
+    It is 0 if one key has all the weight, and log₂ n if n keys have equal weights. A learned sink is counted
+    as a key.
 
     >>> entropy(np.array([[1.0, 0.0], [0.5, 0.5]]))
     array([-0.,  1.])
@@ -41,8 +42,8 @@ def with_sink(weights: Floats) -> Floats:
 def attention_distance(weights: Floats | Trace) -> Doubles:
     """Return Σⱼ wᵢⱼ |i − j| in tokens, averaged over queries i (compare Vig & Belinkov 2019).
 
-    The weight of a sink counts as distance 0. Special tokens are included, unlike in the rule “far away” of
-    `behaviour`.
+    The weight of a learned sink has distance 0. Special tokens are included, unlike in the rule “far away”
+    of `behaviour`.
 
     >>> attention_distance(np.array([[[[1.0, 0.0], [0.5, 0.5]]]]))
     array([[0.25]])

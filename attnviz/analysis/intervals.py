@@ -72,7 +72,7 @@ def bootstrap_interval(counts: Counts, correct: Doubles) -> tuple[Doubles, Doubl
     """Return the confidence interval of each head's proportion by a bootstrap over examples (Efron 1979).
 
     Items of one example are not independent, so complete examples are resampled. If the two ends are
-    equal, for example because all items are right, Wilson's interval over the examples is returned.
+    equal, for example because all items are correct, Wilson's interval over the examples is returned.
 
     Args:
         counts: [example, layer], numbers of items.

@@ -67,7 +67,7 @@ def diverging(
 
     Args:
         values: [..., query, key]; −inf and NaN are masked.
-        scale: Where high is the largest absolute value: in all heads ("shared"), or in each ("per head").
+        scale: Whether high is the largest absolute value of all heads ("shared") or of each ("per head").
         mask: Broadcast to [..., query, key]; True where not masked; None without a mask.
         end: Overrides high for all heads; None uses `scale`.
     """

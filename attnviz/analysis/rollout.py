@@ -13,8 +13,8 @@ def with_residual(weights: Floats | Trace) -> Floats:
     """Return Ã = ½ (W̄ + I) for each layer: half attention, half residual connection.
 
     W̄ is the mean over the layer's heads, although the mean hides differences between heads
-    (Voita et al. 2019). A sink contributes no vector, so each row of Ã is divided by its sum; the residual
-    connection then accounts for more than half.
+    (Voita et al. 2019). A learned sink takes weight but adds no vector, so each row of Ã is divided by its
+    sum; the residual connection then accounts for more than half.
 
     Args:
         weights: Self-attention weights [layer, head, query, key], or a trace with only self-attention.

@@ -34,8 +34,8 @@ def quiz_options(
 ) -> list[int]:
     """Return the positions of the options of a quiz about a row's weights, in ascending order.
 
-    The options are the two largest weights, then the content words with the largest weights. Tokens with
-    weight 0 and ties with the correct answer are excluded, so that only one answer is correct.
+    The options are the correct answer, the largest other weight, and the largest of the rest, content words
+    first. Tokens with weight 0 and ties with the answer are excluded, so that only one answer is correct.
 
     Args:
         row: [key], one row of weights.
@@ -99,7 +99,7 @@ def changed_keys(
 
 
 def names_of(groups: Sequence[DisplayToken]) -> list[str]:
-    """Return each token's label, as `isolated` text, with the token's number if the label is not unique."""
+    """Return each token's label, as `isolated` text, with the token's position if the label is not unique."""
     times = Counter(group.label for group in groups)
     return [
         isolated(group.label) + ("" if times[group.label] == 1 else f" (token {group.number})")

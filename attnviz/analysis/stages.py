@@ -49,6 +49,7 @@ def stages(block: Block) -> tuple[Stage, ...]:
     if block.sinks is not None:
         how = "the masked scores minus the head’s sink score (the sink is not a token)"
         between.append(Stage("above the sink", how, "score"))
+        weights = Stage("weights", "the softmax of each row with the sink, summing to 100 %", "percent")
     return dot_product, *between, weights
 
 

@@ -81,7 +81,7 @@ def head_table(
         generated: The part of the text that the model generated.
         sampling: Sampling settings of the generated text: temperature, top k, top p, seed.
         shown_share: [query], fraction of each row's weight on shown tokens, if rows are rescaled. The last
-            column then has the hidden fraction; for a change, the larger one of the two sentences.
+            column then has the hidden fraction; for a change, the larger fraction of the two sentences.
         hidden: Names of the hidden tokens.
     """
     texts = (

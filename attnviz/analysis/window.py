@@ -95,7 +95,7 @@ def strongest_values(values: Floats, size: int) -> Floats:
 
 
 def blocks(tokens: Sequence[DisplayToken], places: range, size: int) -> list[DisplayToken]:
-    """Return the tokens at these places; a block of several tokens is labelled by its first token."""
+    """Return a token for each block of `size` of these places, labelled by the block's first token."""
     if size == 1:
         return [tokens[place] for place in places]
     found = []

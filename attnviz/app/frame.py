@@ -39,7 +39,7 @@ PICTURE_FIRST_ON_PHONES = "picture-first"
 # Labels of buttons are not truncated, and keyboard focus is visible in the menu.
 # With forced colours, pressed buttons, sliders and switches would be invisible.
 # On a phone the picture must be on the first screen: titles and gaps are smaller there.
-# Phones have no teacher's view. Code is not coloured: contrast would be too low, and blue is for queries.
+# Phones do not offer the teacher's view. Code has no colours: contrast would be low, and blue is for queries.
 _STYLE = """
 <style>
 html { font-size: 100% !important; }

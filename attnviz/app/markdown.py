@@ -54,7 +54,7 @@ def parts(file: Path) -> dict[str, str]:
 
 
 def token(place: int, groups: Sequence[DisplayToken]) -> Markdown:
-    """Return a token's name as a code span, with its number if the name occurs more than once."""
+    """Return a token's label as a code span, with the token's position if the label is not unique."""
     return code(name_of(place, groups))
 
 

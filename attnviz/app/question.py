@@ -132,7 +132,7 @@ def checked(text: str, options: Sequence[str]) -> tuple[str, list[str]]:
     """Return a question and its options as plain text, in one line each.
 
     Raises:
-        InvalidQuestion: a text is missing, too long or repeated, or there are too many options.
+        InvalidQuestion: a text is missing, too long or repeated, or the number of options is invalid.
     """
     text, choices = " ".join(text.split()), [" ".join(option.split()) for option in options]
     if not text:
@@ -259,7 +259,7 @@ def why_covered() -> str:
 
 
 def keep_covered(why: str, *, in_room: bool) -> None:
-    """Hide pages while the visitor is in a room, and cover the current page's answer during a vote."""
+    """Record why answers stay covered, and whether to hide pages `in_room`; a new vote covers the answer."""
     memory.put(_IN_ROOM, in_room)
     if why == VOTE != why_covered():
         reveal(revealed() - {link.page()})

@@ -151,7 +151,7 @@ def need_vectors(model: Entry, given: ModelInput) -> None:
 
 @cached()
 def predictions(model: Entry, given: ModelInput) -> tuple[Prediction, ...]:
-    """Return the predictions, one per position; empty if the model has no prediction head.
+    """Return the predictions, one per position at which the model predicts a token; empty if there is none.
 
     Raises:
         AttnvizError: the text or the model cannot be used.
@@ -213,7 +213,7 @@ def only_special(tokens: Sequence[DisplayTokens]) -> bool:
 
 @cached()
 def head_behaviours(model: Entry, given: ModelInput, kind: Kind, merge: bool) -> tuple[Behaviour, ...]:
-    """Return the behaviours of each head, independent of hidden tokens; none if all tokens are special."""
+    """Return each behaviour's scores, regardless of hidden tokens; none if a text has only special tokens."""
     tokens = shown(model, given, kind, False, merge)
     if only_special(tokens):
         return ()

@@ -29,7 +29,7 @@ class Gradients(NamedTuple):
     Attributes:
         input_gradient: ‖∂s/∂xⱼ‖, norm of the gradient at the token's embedding; for an output, the Frobenius
             norm of the Jacobian (Brunner et al. 2020, hidden token attribution).
-        input_x_gradient: ‖∂s/∂xⱼ · xⱼ‖, change of s if s were linear and the embedding were set to 0.
+        input_x_gradient: ‖∂s/∂xⱼ · xⱼ‖, size of the change of s if s were linear and the embedding 0.
         attention_x_gradient: Σ |αᵢⱼ · ∂s/∂αᵢⱼ| over all layers, heads and queries i
             (compare Barkan et al. 2021).
     """
@@ -50,7 +50,7 @@ class _Squares(NamedTuple):
 def gradients(
     stack: Stack, position: int, expected: ExpectedToken | None
 ) -> Iterator[tuple[int, int, Gradients]]:
-    """Compute the gradients of one token's outcome, with one backward pass per element.
+    """Compute the gradients of one token's outcome, several elements per backward pass.
 
     Parameters' `grad` is not changed, and other threads can use the model.
 

@@ -206,7 +206,7 @@ def _actual_config(network: PreTrainedModel, name: str) -> PreTrainedConfig:
 
 
 def _check(network: PreTrainedModel, name: str) -> None:
-    """Raise if the config, the input or the devices of a model are not supported."""
+    """Raise if a model's config, input, devices, attention function or dtype is not supported."""
     family, parameters = network.config.model_type, inspect.signature(network.forward).parameters
     # Quantized models are supported here, because the caller has the libraries that they need.
     reason = families.refusal(family, {**vars(network.config), "quantization_config": None})

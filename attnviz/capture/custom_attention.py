@@ -223,7 +223,7 @@ def _gpt_neo(module: Any, inputs: Arguments, weights: Tensor) -> Record:
     query, key, value = (inputs[name] for name in ("query", "key", "value"))
     mask = _additive(module.bias[:, :, : weights.shape[-2], : weights.shape[-1]])  # includes the window
     if inputs.get("attention_mask") is not None:
-        # The sum is −∞ where both masks exclude a key, which happens only in rows of padding.
+        # Both masks exclude later tokens: the sum is −∞ there, and the weight is 0, as with one mask.
         mask = mask + inputs["attention_mask"]
     return Record(module, query, key, value, mask, 1.0, None, weights)
 

@@ -29,7 +29,7 @@ from attnviz.models.tokenizer import TextTokenizer
 from attnviz.trace import Block, Token, Trace
 
 GREEDY = Writing(tokens=40)
-"""The generation settings of an encoder–decoder without a target."""
+"""The default generation settings of an encoder–decoder without a target."""
 
 _MAX_CACHED = 32  # tokenized inputs; a trace and its predictions share the generated tokens
 _SAMPLE = 11  # tokens in the sample input with which a model is inspected
@@ -126,7 +126,7 @@ class HuggingFaceModel(Model):
         return self._trace(tokenized, self._blocks(tokenized, edits, selection), edits)
 
     def traces(self, texts: Sequence[ModelInput], selection: Selection = EVERYTHING) -> Iterator[Trace]:
-        """Yield the traces; see `Model.traces`. Texts are batched unless tokens are generated.
+        """Yield the traces, in batches except in encoder–decoders or to generate tokens; see `Model.traces`.
 
         They are also traced one by one if a text is too long to store its weights, or if only some texts have
         token types: passing token types for the other texts may change their results.

@@ -25,7 +25,7 @@ from attnviz.models.catalogue import Entry
 from attnviz.trace import Kind
 
 TOLERANCE = 1e-5
-"""Maximum difference between recorded weights and transformers' own; for most families, it is 0."""
+"""Maximum difference between recorded weights and transformers' own; for most families, they are equal."""
 
 MAX_ROUNDING = {torch.float32: 1e-3, torch.bfloat16: 2e-2, torch.float16: 1e-2}
 """By dtype, the maximum difference between two computations, relative to the largest absolute value."""
@@ -301,7 +301,7 @@ def find_output_layer(
     """Return the linear layer with the W_O of an attention layer, and its input.
 
     This layer is recognized by its input, the concatenated head outputs (Vaswani et al. 2017, section 3.2.2),
-    not by a list of module names. Return (None, None) if no layer has exactly this input, for example because
+    not by a list of module names. Return (None, None) if no layer has this input, for example because
     the model transforms the head outputs first.
     """
     concatenated = record.concatenated().float()

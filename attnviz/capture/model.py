@@ -65,7 +65,7 @@ MAX_VARIANTS = 64
 
 OcclusionMethod = Literal["mask vector", "mean vector", "deleted"]
 """How a token is removed: its embedding is replaced with the mask token's embedding or with the mean
-of all embeddings, or it is deleted from the sequence."""
+of all embeddings, or the token is deleted from the sequence."""
 
 OCCLUSION_METHODS: tuple[OcclusionMethod, ...] = get_args(OcclusionMethod)
 """All occlusion methods."""
@@ -303,7 +303,7 @@ class Model(ABC):
         return (self.trace(text, selection=selection) for text in texts)
 
     def predictions(self, text: str | ModelInput, *, edits: Edits = ()) -> tuple[Prediction, ...]:
-        """Return the prediction at each position; empty without a language-model head."""
+        """Return the prediction at each of `prediction_positions`."""
         self.tokens(text)
         if edits:
             self.trace(text, edits=edits)  # raises for invalid edits

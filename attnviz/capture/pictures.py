@@ -37,7 +37,7 @@ MAX_PIXELS = 12_500_000
 """The largest number of pixels; it is checked before decompression, because a small file can declare any
 size.
 
-A smartphone photo of 12 million pixels takes 37 MB, and several times as much while it is decoded.
+A decoded photo of 12 million pixels takes 37 MB of memory, and several times as much during decoding.
 """
 
 _decoding_lock = threading.Lock()  # one image at a time, to limit memory

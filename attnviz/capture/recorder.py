@@ -20,7 +20,7 @@ from attnviz.interventions.changes import attend_with_edits
 IMPLEMENTATION = "attnviz"
 """The `attn_implementation` of a model that is recorded."""
 
-# Arguments that `eager` also ignores: the mask includes their effect, or they are for other kernels.
+# Arguments that `eager` also ignores: the mask includes their effect, or they do not change the weights.
 _IGNORED_ARGUMENTS = {
     *("deterministic", "is_causal", "sliding_window", "position_ids", "use_cache", "return_dict"),
     *("output_attentions", "output_hidden_states", "output_router_logits", "logits_to_keep"),
@@ -237,7 +237,7 @@ def attend(
     Args:
         query: [batch, head, query, d_head].
         key: [batch, head or group of heads, key, d_head].
-        mask: added to the scores: 0 where a query may attend, else the lowest number of the dtype.
+        mask: added to the scores: 0 where a query may attend, else the lowest number of the dtype; or None.
         scale: the factor applied to q·k.
         bias: [batch, head, query, key] or None.
         cap: the scores become cap · tanh(score / cap); None: no cap.

@@ -103,8 +103,8 @@ def selection(
     """Return a selection from a caller's arguments.
 
     Raises:
-        AttnvizError: nothing is selected, an index is negative or repeated, or `store` is unknown.
-        TypeError: an index is not an integer.
+        AttnvizError: nothing is selected, an index is repeated, a number is negative, or `store` is unknown.
+        TypeError: an index or `max_weight_bytes` is not an integer.
     """
     if store not in get_args(Store):
         raise AttnvizError(f"Unknown store {store!r:.30}; use one of {joined([*get_args(Store)])}.")

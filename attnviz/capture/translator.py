@@ -38,7 +38,7 @@ class TranslatorModel(Model):
     def outcomes(
         self, text: str | ModelInput, variants: Sequence[Edits], position: int | None = None
     ) -> Outcomes:
-        """Return the outcome of each variant, with the given or else the unedited model's French words."""
+        """Return the outcome of each variant for the given French words, by default the unedited model's."""
         source, following = self._texts(text)
 
         def run(batch: Sequence[Edits]) -> Outcomes:

@@ -130,7 +130,7 @@ class DistanceBias:
     """A bias per head that depends on the distance from query to key: T5 (Raffel et al. 2020).
 
     Attributes:
-        line: [head, distance], the bias for distances from −(queries − 1) to keys − 1.
+        line: [head, distance], the bias for distances key − query, from −(queries − 1) to keys − 1.
         queries: the number of queries.
     """
 
@@ -159,7 +159,7 @@ class DisentangledBias:
     Attributes:
         query, key: [head, token, d_head].
         position_key, position_query: [head, bucket, d_head], projected position embeddings, scaled; or None.
-        buckets: [distance], the bucket of each distance from −(tokens − 1) to tokens − 1.
+        buckets: [distance], the bucket of each distance query − key, from −(tokens − 1) to tokens − 1.
     """
 
     query: Tensor

@@ -75,8 +75,7 @@ def read(
     For a vision model, the text is the path of an image.
 
     Raises:
-        AttnvizError: the model or the text cannot be used, or the text is a file path.
-        OSError: there is no such image.
+        AttnvizError: the model, text or image cannot be used, or a text model was given the path of a file.
     """
     given = ModelInput(piped_text() if text == STDIN else text, second, target, writing)
     with progress() as report:

@@ -29,7 +29,7 @@ class OutcomeDistances:
         source: [variant, source token], 1 − cosine for the encoder of an encoder–decoder; otherwise None.
         expected: [variant], change of the probability of the token that the unedited model predicts at the
             requested position; None if no position was requested.
-        variation: [variant], total variation distance at this position, ½ Σ |p − q|, from 0 to 1.
+        variation: [variant], total variation distance at this position, ½ Σ |p − q|, 0 to 1; or None.
     """
 
     cosine_change: Numbers
@@ -108,7 +108,7 @@ def occlude_words(
     """Remove each token in turn and measure the change of one token's output.
 
     Args:
-        place: Position of the token whose output is measured, from 0.
+        place: Position, from 0, or unique text of the token whose output is measured.
         method: Occlusion method; None selects the first that the model supports.
 
     Raises:

@@ -227,7 +227,7 @@ def measure_token(name: str, text: str, kind: Kind, place: int) -> Iterator[Prog
 def _occlusions(
     stack: Stack, target: ExpectedToken | None, found: MeasuredToken
 ) -> Iterator[tuple[int, MeasuredToken]]:
-    """Run all occlusion methods; yield how many tokens were removed, and the results, added at the end."""
+    """Run all occlusion methods; yield the number of removed tokens and `found`, at the end with results."""
     from attnviz.capture.attribution import occlusion
 
     changes: dict[OcclusionMethod, Floats] = {}

@@ -179,7 +179,7 @@ def _relations(line: str, text: str) -> Iterator[Relation]:
 
 
 def _find(reference: str, text: str) -> Span:
-    """Return the position of a word; "the#2" is the second occurrence of "the"."""
+    """Return the span of a word; "the#2" is the second occurrence of "the"."""
     word, sign, which = reference.partition("#")
     places = [match.span() for match in re.finditer(rf"\b{re.escape(word)}\b", text, re.IGNORECASE)]
     if not places:

@@ -167,7 +167,7 @@ class TextVectors:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The tokens of a text with the most similar vectors.
+    """The tokens of a text with the vectors most similar to a search vector.
 
     Attributes:
         nearest: Results, most similar first; ties in order of position.
@@ -240,7 +240,7 @@ def search(
         share: `map`, or the result of `on_ray.share`, which processes parts of the text in parallel.
 
     Raises:
-        AttnvizError: the model cannot be used, has no such head, or cannot read any line.
+        AttnvizError: the model cannot be used, has no such layer, or cannot read any line.
     """
     found = Neighbours()
     yield Progress(0, corpus.lines, found)

@@ -81,7 +81,7 @@ def patch(
     Args:
         clean: Input of the clean run. For an encoder–decoder without a target, both runs use the output that
             the model generates for this input.
-        corrupted: The sentence that differs, with the same number of tokens.
+        corrupted: The changed sentence, with as many tokens as the clean one.
         place: Position of the token, from 0, or its text; in the decoder, if there is one.
         rows_of: A head, as the edit that ablates it; its rows are patched in turn, instead of all heads.
 

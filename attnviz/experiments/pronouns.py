@@ -18,7 +18,7 @@ from attnviz.trace import Floats, Kind, Mask, Trace
 
 Query = Literal["pronoun", "nouns"]
 
-_BASELINE = "random guesses in pairs in which the head favours a different noun each time; others are wrong"
+_BASELINE = "50 % of the pairs in which the head favours a different noun in each sentence"
 
 _NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
 _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."
@@ -31,7 +31,7 @@ class PairWeights:
     Attributes:
         pair: The pair.
         weights: float32 [query, sentence, word, layer, head], weights from the pronoun to each word, and from
-            each word to the pronoun; rows are not rescaled and include special tokens.
+            each word to the pronoun, not rescaled without the special tokens.
         allowed: bool [query, layer], whether the mask allows these weights.
     """
 
@@ -81,7 +81,7 @@ def _score(query: Query, read: PairWeights) -> Scored:
     # A head that favours a different noun in each sentence is right in both sentences or in neither;
     # by chance, it is right in half of these pairs, as in McNemar's test.
     changes = (right[0] == right[1])[None] / 2
-    # Weights from the pronoun are added over both words; weights to the pronoun are averaged.
+    # Mean over both sentences, of the sum of the weights from the pronoun, or of the mean of those to it.
     attention = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
     return Scored(scores, attention, {_BASELINE: changes})
 

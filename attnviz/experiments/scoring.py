@@ -121,7 +121,7 @@ class Best(NamedTuple):
     Attributes:
         layer, head: Indices from 0.
         score, low, high: Score on the second half, with its confidence interval.
-        baseline: Score, on the second half, of the baseline that is best on the first half.
+        baseline: Score, on the second half, of the baseline that is best on the first half; NaN for none.
         examples: Number of counted items in the second half.
     """
 
@@ -232,7 +232,7 @@ class Scores:
 
     @property
     def baseline(self) -> tuple[str, Doubles]:
-        """Name and score, float64 [layer, head], of the best baseline on these examples."""
+        """Name and score, float64 [layer, head], of the best baseline on these examples; NaN for none."""
         name = self._baseline((CHOOSING, REPORTING))
         return name, self._mean(name) if name else np.full(self.sums["score"].shape[1:], np.nan)
 

@@ -57,8 +57,8 @@ def heatmap(
 
     The colour scale is a square-root scale, as in `analysis.picture`.
 
-    Two pairs of axes overlap: the visible pair has as many labels as fit; the hidden pair has all labels, for
-    hover texts.
+    Two pairs of axes overlap: the visible axes have at most `MAX_TICKS` labels each; the hidden axes have
+    all labels, for hover texts.
 
     Args:
         values: [query, key], shown values; −inf and NaN are blank.

@@ -1,7 +1,7 @@
 """A trace's weights as pandas tables, to sort, group and join.
 
-In the tables, layers, heads and tokens are numbered from 1, as on screen; the number in a label such as
-"2:dog" distinguishes equal tokens. Function arguments are indices from 0.
+In the tables, layers, heads and tokens are numbered from 1, as on screen; a label such as "2:dog" begins with
+the token's position. Function arguments are indices from 0.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ class Edit:
         target: The key that receives the weight; None ablates the row.
 
     Raises:
-        InvalidEdit: a number is negative, a move has no row or only one key, or the decoder would attend to
-            later tokens.
+        InvalidEdit: the kind is unknown, a number is negative, a move has no row or only one key, or the
+            decoder would attend to later tokens.
     """
 
     kind: Kind
@@ -112,7 +112,7 @@ class HeadOutput:
         query: The edited row; None edits every row of the head.
 
     Raises:
-        InvalidEdit: a number is negative, or the vectors have another shape or are not finite.
+        InvalidEdit: the kind is unknown, a number is negative, or the vectors' shape or values are invalid.
     """
 
     kind: Kind
@@ -132,7 +132,7 @@ class HeadOutput:
         if vectors.ndim != 2 or not vectors.size or not np.isfinite(vectors).all():
             raise InvalidEdit(f"“{self}” needs vectors of finite numbers: [token, d_head] or [1, d_head].")
         if self.query is not None and len(vectors) > 1:
-            raise InvalidEdit(f"“{self}” has one row, but {len(vectors)} vectors. Pass one vector.")
+            raise InvalidEdit(f"“{self}” edits one row, but has {len(vectors)} vectors. Pass one vector.")
 
     def __str__(self) -> str:
         return f"{Edit(self.kind, self.layer, self.head, self.query)}: output replaced"

@@ -59,7 +59,7 @@ def check(name: str) -> None:
     """Raise unless this user may use this model. This accesses neither files nor the network.
 
     Raises:
-        UnknownModel: the user may not use it. The message is the same for all other names, and reveals
+        UnknownModel: the user may not use it. The message is the same for every such name, and reveals
             nothing about this machine.
         WrongSetting: the operator's list is invalid.
     """

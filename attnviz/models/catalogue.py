@@ -231,18 +231,18 @@ class Entry(Facts):
 
     @property
     def files_digest(self) -> str:
-        """A short digest that changes with the model's files and its dtype.
+        """A short digest of the model's origin and dtype; it changes with the files of a package or folder.
 
         For a published package it is the same on every machine.
         """
         return hashlib.sha256(f"{self.origin} {self.dtype}".encode("utf-8", "replace")).hexdigest()[:16]
 
     def layers_of(self, kind: Kind) -> int:
-        """Return the number of layers with this kind of attention; 0: none."""
+        """Return the number of layers with this kind of attention, even without its weights; 0: none."""
         return self.layers if kind == "encoder" else self.decoder_layers
 
     def numbers_of(self, kind: Kind) -> tuple[int, ...]:
-        """Return the indices, from 0, of the layers with this kind of attention."""
+        """Return the indices, from 0, of the layers with attention weights of this kind."""
         others = dict(self.without_weights)
         return tuple(layer for layer in range(self.layers_of(kind)) if layer not in others)
 

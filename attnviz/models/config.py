@@ -354,7 +354,7 @@ def _stack_configs(config: PreTrainedConfig) -> tuple[PreTrainedConfig, PreTrain
 
 def _token_limit(config: PreTrainedConfig, max_length: object, maximum: int) -> int:
     """Return the size of the position table or the tokenizer's limit, reduced if necessary to save memory."""
-    names = ("max_position_embeddings", "max_seq_len", "max_encoder_position_embeddings")  # then MPT's, LED's
+    names = ("max_position_embeddings", "max_seq_len", "max_encoder_position_embeddings")  # usual, MPT, LED
     table = next((size for name in names if (size := getattr(config, name, None))), None)
     # Up to this length, a BigBird decoder computes full attention.
     if getattr(config, "attention_type", None) == "block_sparse" and config.is_decoder:

@@ -122,7 +122,7 @@ _OTHER_INPUTS = ("vision_config", "audio_config")
 
 
 def refusal(model_type: str, config: Mapping[str, Any]) -> str | None:
-    """Return the reason why a model of this family cannot be recorded exactly; None if it can.
+    """Return the known reason why a model with this config cannot be recorded exactly; None if there is none.
 
     Other models are compared with transformers' own attention when loaded, and refused if they differ.
 

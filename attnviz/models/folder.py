@@ -119,7 +119,7 @@ def _check_links(folder: Path, file: str, name: str) -> None:
 
 
 def reads_pairs(text_tokenizer: tokenizer.TextTokenizer) -> bool:
-    """Return whether the tokenizer adds special tokens around a second sentence, as BERT's does."""
+    """Return whether the tokenizer adds special tokens for a second sentence, as BERT's does."""
     for sample in ("a", "ACGTACGT"):  # tokenizers for DNA and proteins drop lower-case letters
         try:
             one, two = (

@@ -32,7 +32,7 @@ _CONVERT = (
     "transformers.AutoProcessor.from_pretrained(old).save_pretrained(new)"
 )
 
-# The supported dtypes, by their names in safetensors. Integers are parameters only if quantized.
+# Supported dtypes, by their names in safetensors. Of the integers, only int8 holds parameters (quantized).
 _PARAMETER_DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I8": "int8"}
 _INTEGER_DTYPES = {"I64", "I32", "I16", "U64", "U32", "U16", "U8", "BOOL"}
 
@@ -95,7 +95,7 @@ def parameter_counts(tensors: Iterable[tuple[str, str, int]], name: str, part: s
 
 
 def too_many_tensors(name: str) -> ModelNotSupported:
-    """Return the error for a file that lists more than `MAX_TENSORS`.
+    """Return the error for a file that lists more than `MAX_TENSORS` tensors.
 
     Args:
         name: the file's name, for the message.

@@ -227,7 +227,7 @@ def _aligned(text: str, spellings: Sequence[str | None]) -> list[Span] | None:
 
 
 def _find_span(text: str, spelling: str, end: int, after_unknown: bool) -> Span | None:
-    """Return the span of a token after the previous token and white space, or after unknown characters."""
+    """Return the span of a token after `end` and white space or unknown characters, or None if not found."""
     bare = spelling
     for marker in _MARKERS:
         bare = bare.removeprefix(marker).removesuffix(marker)

@@ -1,4 +1,4 @@
-/* bert: a forward pass of BERT that records the vectors and weights of each head. Sums are in float64. The Python version
+/* bert: a forward pass of BERT that records the vectors and weights of each head. Dot products are in float64. The Python version
    is in attnviz/transformer/. */
 
 /**

@@ -17,7 +17,7 @@ const WIDE = 0.8; // minimum fraction of the maximum entropy that counts as spre
 const MAX_QUOTED = 12; // maximum number of characters of an unknown word in its label
 
 /**
- * Returns the data of one text, or of two texts and their difference, for report.js.
+ * Returns the data for report.js: of one or two texts and, if they have equally many tokens, of their difference.
  * @param {Run[]} runs
  * @param {Sizes} sizes
  * @returns {{ traces: ShownTrace[], numbers: Float32Array }}
@@ -160,7 +160,7 @@ function labelOf({ text, start, end, special }, sentence) {
   return { label, title: `"${isolated(typed)}", ${where}${differs ? `, read as ${isolated(bare)}` : ""}` };
 }
 
-/** Adds names to the tokens: their labels, with the token's number if the label occurs more than once. */
+/** Adds names to the tokens: their labels, with the token's position if the label occurs more than once. */
 function withNames(tokens) {
   const occurrences = (label) => tokens.filter((token) => token.label === label).length;
   return tokens.map((token) => ({

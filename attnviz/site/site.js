@@ -128,7 +128,7 @@ export class Site extends Report {
     });
   }
 
-  /** Returns the chosen key, from 0; by default the key with the largest number in the open head. */
+  /** Returns the chosen key, from 0; by default the query's key with the largest weight or absolute change. */
   key() {
     const { key, query, layer, heads } = this.state;
     const { columns, weights = this.kind.weights } = this.tokenView;

@@ -10,9 +10,10 @@ const SHARE_DIGITS = 4; // decimals of exponentials and their sum
 
 const head = (...cells) => tr(...cells.map((cell) => element("th", { scope: "col" }, cell)));
 const row = (name, ...cells) => tr(element("th", { scope: "row" }, name), ...cells.map((cell) => element("td", {}, cell)));
+const others = (count) => (count === 1 ? "1 other" : `${count} others`);
 const role = (name, text) => element("span", { class: `of-${name}`, text });
 
-/** Returns the indices of the largest values, in ascending order. */
+/** Returns the indices of the `count` largest values, largest first. */
 const largestOf = (values, count) =>
   [...values.keys()].sort((one, other) => values[other] - values[one]).slice(0, count);
 
@@ -29,14 +30,14 @@ export function weightElements(result, { query, key }, note) {
   const listed = largestOf(products.map(Math.abs), NUM_PRODUCTS);
   const rest = dot - sum(listed.map((at) => products[at]));
   const keys = [...new Set([...largestOf(exponentials, NUM_KEYS), key])].sort((one, other) => one - other);
-  const others = sum(exponentials.filter((_, at) => !keys.includes(at)));
+  const unlisted = sum(exponentials.filter((_, at) => !keys.includes(at)));
   const share = (value) => value.toFixed(SHARE_DIGITS);
   const size = products.length;
   const productTable = table({
     head: [head("dimension", role("query", "query"), role("key", "key"), "product")],
     body: [
       ...listed.map((at) => row(String(at + 1), ...[result.query_vector, result.key_vector, products].map((each) => fixed(each[at], DIGITS)))),
-      row(`${size - listed.length} others`, "", "", fixed(rest, DIGITS)),
+      ...(size > listed.length ? [row(others(size - listed.length), "", "", fixed(rest, DIGITS))] : []),
       row("sum: q · k", "", "", fixed(dot, DIGITS)),
     ],
   });
@@ -48,7 +49,7 @@ export function weightElements(result, { query, key }, note) {
         line.classList.toggle("chosen", at === key);
         return line;
       }),
-      ...(keys.length < names.length ? [row(`${names.length - keys.length} others`, "", share(others), percent(others / total))] : []),
+      ...(keys.length < names.length ? [row(others(names.length - keys.length), "", share(unlisted), percent(unlisted / total))] : []),
       row("sum", "", share(total), "100 %"),
     ],
   });

@@ -68,7 +68,7 @@ export class WordPiece {
 }
 
 /**
- * Splits a text at white space into lower-case words without accents; each punctuation mark is a word.
+ * Splits a text at white space into lower-case words without accents; each punctuation mark or Chinese character is a word.
  * @param {string[]} characters
  * @returns {Letter[][]}
  */

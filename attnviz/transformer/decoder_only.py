@@ -11,7 +11,7 @@ from attnviz.transformer.multi_head import MultiHeadAttention, MultiHeadSteps
 
 
 class PreNormLayerSteps(NamedTuple):
-    """The steps of one layer; `attended` and `output` are the sums after each sub-layer.
+    """The steps of one layer; `attended` and `output` are the residual sums after the two sub-layers.
 
     Without a feed-forward network, the two feed-forward fields are None, and `output` is `attended`.
     """

@@ -36,7 +36,7 @@ class LearnedPositions(nn.Module):
         nn.init.normal_(self.table, std=0.02)
 
     def forward(self, tokens: int) -> Float[Tensor, "{tokens} d_model"]:
-        """Return the vectors of the first positions.
+        """Return the vectors of the first `tokens` positions.
 
         Raises:
             TextTooLong: there are more tokens than learned positions.

@@ -11,7 +11,7 @@ BASE = 10_000.0
 def rotary_frequencies(d_head: int, base: float = BASE) -> Float[Tensor, " pair"]:
     """Return the rotation of each pair of numbers per position, in radians: θᵢ = base^(−2i / d_head).
 
-    They are the frequencies of `sinusoidal`; the first pair has the highest frequency.
+    With the default base, they are the frequencies of `sinusoidal`; the first pair has the highest frequency.
 
     Args:
         d_head: Size of a query or key; adjacent numbers form a pair.

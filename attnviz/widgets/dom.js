@@ -30,7 +30,7 @@ export const isTouchScreen = () => matchMedia("(hover: none)").matches;
 export const tr = (...cells) => element("tr", {}, ...cells);
 
 /**
- * Creates a table with a head, a body and a foot.
+ * Creates a table with a head, a body and, if given, a foot.
  * @param {{ caption?: string, head: Node[], body: Node[], foot?: Node[] }} parts the caption is for screen
  *   readers
  * @param {{ [name: string]: any }} [attributes]

@@ -14,7 +14,7 @@ import { View } from "./widget.js";
 export class HeadGrid extends View {
   /** @type {HTMLElement[]} one per head */
   buttons = [];
-  /** @type {number[]} the selected heads */
+  /** @type {number[]} indices of the selected heads */
   selectedIndices = [];
 
   constructor() {
@@ -75,7 +75,7 @@ export class HeadGrid extends View {
     return this.data.numbers?.[row] ?? row + 1;
   }
 
-  /** Outlines the selected heads, and makes one of them the tab stop. */
+  /** Outlines the selected heads, sets the tab stop, and describes the focused or first selected head. */
   mark() {
     const { layer, heads } = this.selected.value ?? { layer: 0, heads: [] };
     this.selectedIndices = heads.map((head) => this.number(layer, head));
@@ -84,7 +84,7 @@ export class HeadGrid extends View {
   }
 
   /**
-   * Shows the description of a head (−1: the selected head) under the grid; returns the index of the head.
+   * Shows the description of a head (−1: the first selected head) under the grid; returns its index, −1 for none.
    * @param {number} at
    */
   describeHead(at) {

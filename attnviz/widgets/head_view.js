@@ -16,7 +16,7 @@ import matrixStyle from "./matrix.css";
 import styles from "./head_view.css";
 
 const FILE_WIDTH = 760;
-const MIN_LABELLED = 0.0005; // smaller weights round to "0.0 %"
+const MIN_LABELLED = 0.0005; // smaller weights round to 0.0 %
 
 /**
  * @typedef {object} ShownHead one head's levels
@@ -313,7 +313,7 @@ class HeadView extends View {
     const order = [...values.keys()].filter((at) => !Number.isNaN(values[at]));
     const size = this.data.unit === "signed percent" ? Math.abs : (value) => value;
     order.sort((a, b) => size(values[b]) - size(values[a]));
-    // Omit weights that round to "0.0 %"; a score of 0 is shown.
+    // Omit weights that round to 0.0 %; a score of 0 is shown.
     const isShown = (at) => this.data.unit === "score" || size(values[at]) >= MIN_LABELLED;
     const several = order.slice(0, count).filter((at, n) => n === 0 || isShown(at));
     if (this.data.unit === "signed percent" && several.length && !isShown(several[0])) return ["no change"];

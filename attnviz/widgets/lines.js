@@ -93,10 +93,10 @@ function drawLines(pen, { left, right, width, row, top, height }, shown, { queri
   return { drawn: strongest.length, total, inView: last - first < rows };
 }
 
-/** Formats a value for a key token; "" for masked cells and values that round to 0 %. */
+/** Formats a value for a key token; "" for masked cells, omitted weights, and values that round to 0 %. */
 function shortNumber(value, unit, several) {
   if (Number.isNaN(value) || (unit !== "score" && Math.abs(value) < 0.005)) return "";
-  if (unit === "percent" && value < 0) return ""; // only an upper bound
+  if (unit === "percent" && value < 0) return ""; // minus the upper bound of an omitted weight
   const text = formatBrief(value, unit);
   return several ? text.replace("\u00a0%", "") : text;
 }

@@ -331,7 +331,7 @@ export class Matrix {
     else if (view.block > 1) view.showDescription([`Each cell shows the largest of ${view.block} × ${view.block} weights. ${isTouchScreen() ? "Tap" : "Click"} a cell to zoom in on it. ${zooming}`]);
     else if (query !== null && key !== null) view.showDescription(view.cellSentence(query, key));
     else if (view.summedQueries(query).length) view.showDescription(view.rowSentence(view.summedQueries(query)[0], view.summedQueries(query)));
-    else view.showDescription([isTouchScreen() ? "Tap a cell to see its weight." : "Point at a cell to see its weight; click to pin it.", view.data.part ? ` ${zooming}` : ""]);
+    else view.showDescription([isTouchScreen() ? "Tap a cell to see its value." : "Point at a cell to see its value; click to pin it.", view.data.part ? ` ${zooming}` : ""]);
   }
 
   picture(pen, top, width) {

@@ -167,7 +167,7 @@ class Patches extends View {
     this.ramp.style.background = `linear-gradient(to right, transparent, rgb(${COLOUR.join(" ")} / ${MAX_OPACITY})), #fff`;
   }
 
-  /** Draws a part of a picture on a canvas; `shape` is the ratio of its height to its width in pixels. */
+  /** Draws a part of a picture on a canvas; `shape` is the ratio of the canvas's height to its width. */
   copy(canvas, image, width, shape, [left, top, right, bottom] = [0, 0, 1, 1], filter = "none") {
     canvas.width = Math.round(width);
     canvas.height = Math.max(1, Math.round(width * shape));
@@ -180,7 +180,7 @@ class Patches extends View {
     return context;
   }
 
-  /** Shows a token's weight in words; instructions for −1, or without a weight. */
+  /** Shows a token's weight in words, or instructions if `token` is −1 or has no weight. */
   report(token) {
     const { query } = this.queryChoice.value;
     const weights = this.root.hasAttribute("data-waiting") ? null : this.weights();

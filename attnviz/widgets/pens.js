@@ -26,7 +26,7 @@ export function truncate(text, maxWidth, size, font) {
   return `${letters.slice(0, low).join("")}…`;
 }
 
-/** Splits a text into lines that are at most `maxWidth` wide. */
+/** Splits a text into lines that are at most `maxWidth` wide; a wider word has a line of its own. */
 export function wrapLines(text, maxWidth, size, font) {
   const lines = [];
   for (const word of text.split(/\s+/)) {

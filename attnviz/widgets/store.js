@@ -5,7 +5,7 @@
  * @property {{ [name: string]: any }} facts metadata of the arrays, as JSON values
  * @property {{ [name: string]: { shape: number[], values: Uint8Array | Float32Array | Float64Array } }} arrays
  * @property {string} [id]
- * @property {string} [key] name of this set
+ * @property {string} [key] name that a set shares with the set that replaces it
  * @property {ShadowRoot} [owner] the store that keeps them
  */
 

@@ -14,10 +14,10 @@ class ShownToken(TypedDict):
 
     Attributes:
         label: Text in the picture.
-        name: Name in descriptions: the label, with a number if the label occurs several times.
+        name: Name in descriptions: the label, with the token's position if the label occurs several times.
         title: Tooltip.
         special: True if the tokenizer added the token ([CLS], [SEP]).
-        number: Position in the text, from 1.
+        number: Position of the first token, from 1.
     """
 
     label: str

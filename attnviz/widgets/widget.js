@@ -38,7 +38,7 @@ export class View {
   #closing = new AbortController();
 
   constructor() {
-    // sent after a change of width or colours
+    // sent when printing begins or ends, and by the teacher's view
     this.listen({ "attnviz:redraw": () => this.data && this.receive(this.data) });
   }
 

@@ -27,7 +27,6 @@ from tests.browser.visit import assert_accessible, box_of, open_page, press, wai
 TIRED = "The dog did not cross the road as it was too tired."
 STORY = STORIES["repeated_word"]
 HOSTILE = "The <u>dog</u> saw it too."  # short enough for every picture to show all tokens
-LAYER, HEAD = 3, 1  # counted from 0
 
 
 ANIMATED = ("query_key_value", "block", "cause")

@@ -253,7 +253,7 @@ def axe(page: Page) -> list[str]:
 
 
 def assert_accessible(page: Page) -> None:
-    """Check the complete page with axe and for overflow: wide and light, zoomed, and narrow and dark."""
+    """Check the page for overflow (wide, zoomed, narrow), and with axe (wide and light, narrow and dark)."""
     entries = ("Explore", "Learn", "Heads", "Classroom", "Models", "About")
     expect(menu(page)).to_have_text([re.compile(entry) for entry in entries])
     expect(page).to_have_title(re.compile("attnviz"))

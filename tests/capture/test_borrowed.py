@@ -72,7 +72,7 @@ def test_weights_of_an_object_equal_eager_and_leave_it_unchanged(folder_of: Fold
 
 
 def test_attention_implementation_of_the_object_does_not_matter(folder_of: FolderOf) -> None:
-    for family in ("falcon", "gpt2"):  # Falcon chooses its attention class when it is built
+    for family in ("falcon", "gpt2"):  # Falcon's cannot be changed after loading
         network = reference_model(folder_of(family), implementation="sdpa")
         found = attnviz.trace(SENTENCE, network, tokenizer=reference_tokenizer(folder_of(family)))
         assert_same_weights(found, cached_trace(folder_of(family)))

@@ -221,7 +221,7 @@ def test_a_replaced_output_changes_only_its_rows(
         (np.zeros(4), None, "needs vectors of finite numbers"),
         (np.zeros((0, 4)), None, "needs vectors of finite numbers"),
         (np.full((1, 4), np.nan), None, "needs vectors of finite numbers"),
-        (np.zeros((2, 4)), 1, "“encoder 1-1 2: output replaced” has one row, but 2 vectors"),
+        (np.zeros((2, 4)), 1, "“encoder 1-1 2: output replaced” edits one row, but has 2 vectors"),
         (np.zeros((1, 4)), -1, "numbers from 0"),
     ],
 )

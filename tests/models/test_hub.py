@@ -213,7 +213,7 @@ def test_unreachable_hub_is_reported(fake_hub: FakeHub, monkeypatch: pytest.Monk
 
 
 def test_problems_are_found_before_the_download(fake_hub: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The problems are a too large model, a missing tokenizer, and a too large or missing config."""
+    """The problems: a model that is too large, no tokenizer, and a config that is too large or missing."""
     where = served_folder(fake_hub)
     with monkeypatch.context() as patch:
         patch.setenv(limits.SETTING, "0.00001")

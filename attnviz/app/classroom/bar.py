@@ -47,7 +47,7 @@ class Poll(TypedDict):
     """A question for a room, in plain text.
 
     Attributes:
-        right: Index of the correct option, from 0.
+        right: Index of the correct option, from 0; None if no option is marked as correct.
         own: True if the teacher wrote it.
         sentence: The sentence that the question is about; "" for none.
     """
@@ -148,7 +148,7 @@ def room_bar(
     Args:
         key: Streamlit key of this widget.
         page: Name of the page.
-        query: Complete URL query of the page, including defaults.
+        query: URL query of the shared view, including defaults.
         revealed: Lessons with revealed answers.
         question: Question of the page.
         request: Action for the browser, executed once: an identifier, the action, and the code of a room.

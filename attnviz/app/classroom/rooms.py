@@ -28,7 +28,7 @@ LEFT_SECONDS = 900.0
 """Lifetime of a room after its teacher has left."""
 
 AWAY_SECONDS = 30.0
-"""Time without messages after which a student counts as gone, because their server may have stopped."""
+"""Time without presence updates after which a student counts as gone: their server may have stopped."""
 
 MAX_STUDENTS = 500
 """Maximum number of students in a room."""
@@ -56,7 +56,7 @@ class Person(NamedTuple):
     """A student.
 
     Attributes:
-        seen: Time of the last message, in seconds since 1970.
+        seen: Time of the last presence update with this student, in seconds since 1970.
         following: True if the student's page follows the teacher's page.
     """
 
@@ -76,7 +76,7 @@ class Poll:
         right: The correct option, if any.
         before: Counts of the first vote, if this is the second vote on the same question.
         open: True while voting is possible.
-        shown: True if students see the counts.
+        shown: True if students see the counts and the correct option.
         votes: Latest choice of each voter, by a keyed hash of the voter's token. In an open poll, the votes
             of absent students are kept, and count again when these students return.
     """
@@ -146,7 +146,7 @@ class Room:
         point: Element that the teacher points at: its part of the page, text and position; see `room.js`.
         rounds: Number of rounds of voting so far.
         people: Students in the room, by the hashes of their tokens.
-        last_led: Time of the last message from a teacher's window, in seconds since 1970.
+        last_led: Last recorded time with an open window of the teacher, in seconds since 1970.
     """
 
     ends: float
@@ -294,7 +294,7 @@ class Room:
             self.poll.shown |= action == "show"
         elif self.poll.shown:
             raise Refused("The answer is already shown. A second vote must start before the answer is shown.")
-        elif any(counts):  # without votes, the button was pressed twice
+        elif any(counts):  # without votes, the button was just pressed twice
             self.rounds += 1
             self.poll = replace(self.poll, round=self.rounds, before=counts, open=True, votes={})
 
@@ -306,7 +306,7 @@ def new_room(now: float) -> tuple[Room, str]:
 
 
 def new_code() -> str:
-    """Return a random code, one of 31⁶ (900 million)."""
+    """Return a random code, one of 31⁶ (about 900 million)."""
     return "".join(secrets.choice(_CODE_CHARACTERS) for _ in range(6))
 
 

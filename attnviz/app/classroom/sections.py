@@ -27,7 +27,7 @@ _STYLE = """
 
 
 def draw() -> None:
-    """Draw the page for a visitor without a room, a teacher, or a student."""
+    """Draw the page for a teacher, for a student, or for a visitor without a room."""
     seat = bar.seat()
     if not seat.room:
         _entrance(seat.trouble)

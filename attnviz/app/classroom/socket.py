@@ -1,8 +1,8 @@
 """The rooms' WebSocket: it admits teachers and students, handles their messages, and sends them the state.
 
 Each message is a JSON object. After each change, a window receives the complete state visible to it. A fatal
-error is the last message: the browser then forgets its seat. If the connection ends in any other way, the
-browser keeps its seat and reconnects.
+error is the last message: the browser then forgets its seat (see `room.js`). If the connection ends in any
+other way, the browser keeps its seat and reconnects.
 """
 
 from __future__ import annotations

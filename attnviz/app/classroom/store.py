@@ -25,7 +25,7 @@ class Memory:
     """Serialized rooms with version numbers, in this process's memory. Not thread-safe.
 
     Attributes:
-        failures: Errors that any method may raise if the store does not respond or is full.
+        failures: Errors of the methods and `update`: no response, a full store, too many concurrent changes.
     """
 
     failures: tuple[type[Exception], ...] = (TimeoutError,)
@@ -166,7 +166,7 @@ def add(store: Store, room: rooms.Room) -> str:
 
 
 def update(store: Store, code: str, change: Callable[[rooms.Room], None]) -> tuple[int, rooms.Room]:
-    """Change a room, retrying after concurrent changes; return the room with its new number.
+    """Change a room, retrying after concurrent changes; return its new version number and the room.
 
     Args:
         store: The store.

@@ -12,7 +12,7 @@ from attnviz.app import markdown
 from attnviz.text import decimal, percent, plural
 
 _NUM_PRODUCTS = 5  # products that are listed individually
-_NUM_KEYS = 8  # rows of the softmax table, not counting the chosen key
+_NUM_KEYS = 8  # largest weights in the softmax table; the chosen key is always listed
 _DIGITS = 3
 _SHARE_DIGITS = 4  # decimals of the exponentials and of their sum
 

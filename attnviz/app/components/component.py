@@ -78,7 +78,7 @@ def _callback(listeners: Mapping[str, Callable[..., None] | None], key: str, on:
 
     A message also restores the values that Streamlit's own controls had when it was sent, which would undo
     another widget's choice that Python has not received yet. The message therefore contains that choice as
-    "also", and the widget's other listeners receive it first.
+    "also", and the other listeners of the sending widget receive it first.
     """
 
     def call() -> None:

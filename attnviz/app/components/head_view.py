@@ -17,7 +17,7 @@ class Part:
     Attributes:
         row, column: First query and key, from 0.
         span: Number of tokens along a side.
-        size: Number of queries and keys of the text.
+        size: Numbers of queries and keys of the text.
         matches: Search result, in words.
         below: Threshold; smaller weights are not drawn.
         hidden_weight: Amount of weight that is not drawn, in words.
@@ -80,7 +80,7 @@ def head_view(
         query, key: Indices of the pinned pair in these tokens; None for no pinned token.
         together: Rows to add up while no query is pinned.
         part: Part of a long text that the rows and columns (or blocks of them) cover; None for all.
-        heading: Heading of the picture; "" for "Layer 4 · Head 2".
+        heading: Heading of the picture; "" for the default, such as "Layer 4 · Head 2".
         row_axis: Title of the matrix's rows.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
         unit: Number format: 0.664 as "66.4 %", "0.66" or "+66.4 %".

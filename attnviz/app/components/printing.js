@@ -15,7 +15,7 @@ function print(on) {
   const all = (selector) => document.querySelectorAll(selector);
   if (on) dataset.paper = getComputedStyle(all(".stApp")[0]).colorScheme;
   else delete dataset.paper;
-  // A one-line input shows only part of a long text, so printing.css replaces it by the complete text.
+  // A one-line input shows only part of a long text, so printing.css replaces it with the complete text.
   for (const box of all(":is(.stTextInput, .stSelectbox) input, textarea")) box.parentElement.dataset.typed = box.value;
   for (const { style } of all(".stMarkdownColoredText")) style.setProperty("--ink", style.color);
   // Keep a bordered box on one page, unless it is larger than a page.

@@ -56,7 +56,7 @@ function addition({ factors, roles, names, rest = [], outcome, role = "" }) {
   });
   /** @type {[string, number][]} */
   const terms = [[`sum of the ${listed.length} products${others.length ? " listed" : ""}`, total(listed.map((at) => products[at]))]];
-  if (others.length) terms.push([`sum of the other ${others.length} products`, total(others)]);
+  if (others.length) terms.push([others.length > 1 ? `sum of the other ${others.length} products` : "the other product", total(others)]);
   const all = [...terms, ...rest];
   const line = all.length === 1 ? [terms[0][0]] : all.flatMap(([name, value], at) => [at ? " + " : "", `${name}: `, bracketed("term", value)]);
   return {
@@ -157,7 +157,7 @@ const FORMULAS = {
         factors: Array.from(steps.array(weights).values, (weight, row) => [weight, v.values[row * v.shape[1] + column]]),
         roles: ["weights", "value"],
         names: (at) => [named(steps, at)],
-        rest: rest ? [[`the other ${rest.count} tokens`, steps.array("rest").values[column]]] : [],
+        rest: rest ? [[rest.count > 1 ? `the other ${rest.count} tokens` : "the other token", steps.array("rest").values[column]]] : [],
         outcome: value,
         role: "value",
       }),

@@ -88,7 +88,7 @@ class Block {
     return { row: Math.floor(at / this.columns), column: at % this.columns };
   }
 
-  /** Returns the cell to select first: the largest number, in the query's row if there is a row for each token. */
+  /** Returns the cell to select first: a vector's selected number, a column's largest weight, or the query's largest number. */
   home() {
     const { steps, columns, values } = this;
     if (this.wrapped) return { name: this.name, row: 0, column: steps.number(this) };
@@ -260,7 +260,7 @@ export class Steps extends View {
     return element("li", attributes, ...(lane ? [rail] : []), body);
   }
 
-  /** Returns a step's blocks: at the top, arrays without token rows; then arrays with token rows; then results of all rows. */
+  /** Returns a step's blocks: at the top, arrays without token rows; then arrays with token rows; then results computed from all rows. */
   grid(columns) {
     const labelled = columns.some(({ rows }) => rows.length);
     const stack = (at, names, place, height) => {

@@ -15,7 +15,7 @@ class Column(TypedDict):
     Attributes:
         width: "matrix" for an equal part of the remaining width; "numbers" and "bars" for narrow columns.
         top: Arrays without a row for each token.
-        rows: The array with a row for each token, or a vector drawn at the query token's row.
+        rows: Arrays with a row for each token, or a vector drawn at the query token's row.
         bottom: Arrays computed from all rows.
     """
 
@@ -47,7 +47,7 @@ class ArrayInfo(TypedDict):
     Attributes:
         op: Name of the operation, in `FORMULAS` of `step_formulas.js`.
         of: Names of the input arrays.
-        drawn_as: "matrix", "numbers" or "wrapped": a long vector in lines.
+        drawn_as: "matrix", "numbers" or "wrapped": a long vector on several lines.
         role: "query", "key", "value", "weights", or "plain".
         symbol: A letter and its subscript.
         title: Name for screen readers.

@@ -262,7 +262,7 @@ class TeachersView {
     event.stopImmediatePropagation(); // `step` also handles the steps inside a picture
   }
 
-  /** Moves forward (1) or back (-1) by one answer, picture step, part or page.
+  /** Moves forward (1) or back (-1) by one answer, picture step, screen, part or page.
    * @param {number} by */
   step(by) {
     if (html.hasAttribute("data-asking")) return; // an open poll covers the page

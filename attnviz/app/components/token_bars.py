@@ -16,7 +16,7 @@ class Bar(TypedDict):
         size: Length relative to the longest bar, 0 to 1.
         written: Formatted number.
         hint: Tooltip.
-        marked: Emphasize the page's current token.
+        marked: True for the page's current token, which is emphasized.
     """
 
     number: int

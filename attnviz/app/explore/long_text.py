@@ -32,7 +32,7 @@ _STYLES: dict[str, Literal["lines", "matrix"]] = {"Lines": "lines", "Matrix": "m
 
 
 class _Thumbnails(NamedTuple):
-    """Thumbnails of all heads, [head, row, column], their tooltips, and the number of queries for each."""
+    """Thumbnails of all heads, [head, row, column], their tooltips, and the number of queries used."""
 
     pictures: Levels
     facts: tuple[str, ...]

@@ -44,7 +44,7 @@ def title(view: View, heads: Heads, display: DisplayOptions) -> str:
 
 
 def draw(view: View, heads: Heads, tokens: Tokens, display: DisplayOptions, arrays: PublishedArrays) -> None:
-    """Draw the open heads; under the heatmap, a sentence about the query."""
+    """Draw the open heads; below, a sentence about the query (heatmap only) and the mask's window, if any."""
     if display.style == "Heatmap":
         _heatmap(view, heads)
         if tokens.pair:
@@ -63,7 +63,7 @@ def _reach(before: int, after: int) -> str:
 
 
 def in_words(view: View, heads: Heads, query: int) -> str:
-    """Describe a query's row in Markdown: "`it` attends to `dog` **66 %**, `road` **12 %**"."""
+    """Describe a query's row in Markdown: "In head 4-2, `it` attends to `dog` **66 %**, `road` **12 %**."."""
     numbers = views.values(view)[heads.layer - 1, heads.head - 1]
     shown_share = float(views.shown_shares(view)[heads.layer - 1, heads.head - 1, query])
     queries, keys = views.groups(view)

@@ -31,7 +31,7 @@ class PublishedArrays:
 
 
 def send(view: View, heads: Heads) -> PublishedArrays:
-    """Send the arrays that the browser does not have yet."""
+    """Send the arrays that the browser does not have yet; return all store ids."""
     long = max(views.drawn(view).levels.shape[2:]) > MAX_CELLS
     return PublishedArrays(_pixels(view, heads), None if long else _exact(view, heads))
 

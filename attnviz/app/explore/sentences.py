@@ -110,7 +110,7 @@ def choose(beside: Asides) -> tuple[Sentences, DeltaGenerator]:
 
 
 def more(chosen: Sentences) -> None:
-    """Draw the examples as buttons, the model's description, and the link to the visitor's own models."""
+    """Draw the examples, the sentence builder, the model's description, the link to own models, and help."""
     current = chosen.example
     offered = {example.name: example for example in examples_of(chosen.model, together=_role() == TOGETHER)}
     pressed = current.name if current else None

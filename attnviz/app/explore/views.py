@@ -76,7 +76,7 @@ class View:
 
 @cached()
 def values(view: View) -> Floats:
-    """Return the numbers of a view, [layer, head, shown query, shown key]; −inf where masked."""
+    """Return numbers, [layer, head, shown query, shown key]; −inf for masked scores and undefined changes."""
     return _values(view, view.given) if view.changed is None else comparison(view).values
 
 

@@ -96,7 +96,7 @@ class LessonPage:
         *args: Arguments.args,
         **kwargs: Arguments.kwargs,
     ) -> Section:
-        """Return the further section with the heading of a part, drawn by `draw(page, *args)`."""
+        """Return the further section with the heading of a part, drawn by `draw(page, *args, **kwargs)`."""
         return Section(self.document.headings[part], partial(draw, self, *args, **kwargs), name=part)
 
     def text_section(self, part: str, **values: object) -> Section:

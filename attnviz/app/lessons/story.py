@@ -17,7 +17,7 @@ from attnviz.trained.storyteller.sizes import SIZES
 
 
 def size() -> str:
-    """Draw the control for the storyteller's size; return its name in the catalogue."""
+    """Draw the control for the storyteller's size; return the model's name in the catalogue."""
     names = {SHARED.label("layers", layers=size.layers): name for name, size in SIZES.items()}
     return names[STORYTELLER_SIZE.segments(SHARED.label("size"), list(names))]
 

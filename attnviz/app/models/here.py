@@ -46,7 +46,7 @@ def _draw(name: str) -> None:
 
 
 def _problem(name: str, error: AttnvizError) -> str:
-    """Return the reason why a model cannot be used; on a public server, without file paths."""
+    """Return why a model cannot be used; if the visitor may not open models, log the reason instead."""
     if allowed.may_open():
         return str(error)
     logging.getLogger(__name__).warning("%s cannot be used: %s", name, error)

@@ -90,7 +90,7 @@ def display_name(model: Entry) -> str:
 
 
 def mask_token(model: Entry) -> str | None:
-    """Return the mask token as it is typed; None if the model does not predict masked tokens."""
+    """Return the mask token as it is typed; None if the model predicts no masked tokens or has no folder."""
     if model.expects != "masked" or not isinstance(model.origin, Folder):
         return None
     return tokenizer_of(model).mask

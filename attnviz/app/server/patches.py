@@ -39,7 +39,7 @@ def _unknown() -> None:
 
 
 def _add_bounded(self: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
-    """Store an uploaded file; remove the oldest files beyond the limits."""
+    """Store an uploaded file, after removing earlier files that would exceed the limits."""
     others = [name for name in self.file_storage.get(session_id, {}) if name != file.file_id]
     for oldest in others[: 1 - MAX_UPLOADS]:
         self.remove_file(session_id, oldest)

@@ -41,7 +41,7 @@ class Choice(Generic[Value]):
         return memory.has(self.name)
 
     def get(self, default: Value) -> Value:
-        """Return the value, or `default` before the widget is first drawn."""
+        """Return the value, or `default` if it has none."""
         value: Value = memory.get(self.name, default)
         return value
 
@@ -106,7 +106,7 @@ class Number(Choice[int]):
     """An integer, entered in a box or with a slider.
 
     Attributes:
-        minimum, maximum, default: Bounds and default; arguments of `draw` and `slide` override the last two.
+        minimum, maximum, default: Bounds and default; `draw` can override the last two, `slide` the maximum.
         capped: Clip a number that is too large, instead of using the default.
     """
 
@@ -132,8 +132,8 @@ class Number(Choice[int]):
         Args:
             label: Label of the box.
             maximum: Largest number; None for the attribute `maximum`.
-            default: Initial value, also used for an empty box and, unless `capped`, for a number that is too
-                large; None for the attribute `default`.
+            default: Initial value, also used for an empty box, a number that is too small and, unless
+                `capped`, one that is too large; None for the attribute `default`.
             omit_default: Omit the default from links.
             kwargs: Arguments of `st.number_input`.
         """

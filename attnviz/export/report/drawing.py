@@ -102,7 +102,7 @@ class Drawing:
 
     Attributes:
         width, height: Size in pixels.
-        shapes: Shapes, in painting order.
+        shapes: Shapes, in painting order; lines are painted before all others.
         theme: Colour theme; "auto" follows the reader's page or system.
     """
 

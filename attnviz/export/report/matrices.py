@@ -58,7 +58,7 @@ class TokenView:
     explanation: str
 
     def row_of(self, token: int | None) -> int | None:
-        """Return the index of a token's matrix row; None for a hidden token. Both count from 0."""
+        """Return the matrix row of a token, both from 0; None for a hidden token or for None."""
         at = None if token is None else self.queries.index_of(token)
         return None if at is None else self.rows[at]
 

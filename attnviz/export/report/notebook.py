@@ -181,7 +181,7 @@ def show(
 
     With more than 128 tokens, a matrix shows blocks, each with its largest weight, and can be zoomed; lines
     show the tokens around the followed token. For a layer with more than 5,000,000 weights, the figure
-    has an exact overview, the largest weights of each token, and an upper bound for other weights (17 MB).
+    (17 MB) has an exact overview, the largest weights of each token, and an upper bound for the others.
 
     >>> import attnviz
     >>> trace = attnviz.trace("The dog did not cross the road as it was too tired.")
@@ -200,7 +200,7 @@ def show(
         layer: Layer to open, from 0; None for the first with weights.
         head: Head to open, from 0.
         query: Token to follow, from 0, or its text if unique; None for all. The weights of several tokens
-            are added.
+            are summed.
         view: "lines" or "matrix" for this layer's heads, "atlas" for thumbnails of all heads; None for both.
         hide_special: Hide the tokens that the tokenizer added.
         theme: "light", "dark", or "auto", which follows the notebook in JupyterLab, VS Code, Colab and

@@ -155,13 +155,13 @@ export class PartOfText {
     return names;
   }
 
-  /** Returns the tokens that contain the searched text. */
+  /** Returns the indices of the tokens that contain the searched text. */
   matches(queries) {
     const wanted = this.searchText.trim().toLowerCase();
     return wanted ? [...queries.keys()].filter((at) => queries[at].label.toLowerCase().includes(wanted)) : [];
   }
 
-  /** Returns the next match after a token, or the previous one (step −1), wrapping around; null if there is no match. */
+  /** Returns the index of the next match after a token, or the previous one (step −1), wrapping around; null if there is no match. */
   next(queries, text, step, query) {
     this.searchText = text;
     const places = this.matches(queries);

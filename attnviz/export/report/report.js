@@ -39,7 +39,7 @@ const STRONG = 0.2; // minimum weight that is emphasized in a table
  * @typedef {{
  *   text: number, kind: KindName | null, layer: number, heads: number[], query: number | null, key: number | null,
  *   together: number[], view: "lines" | "matrix", hide: boolean, picture?: number
- * }} State the selection; all numbers count from 1
+ * }} State the selection; `picture` counts from 0, all other numbers from 1
  * @typedef {{
  *   traces: ShownTrace[], min_kept: number, show: ("atlas" | "head")[], theme: "light" | "dark" | "auto",
  *   views: [string, string][], open: State
@@ -125,7 +125,7 @@ class Weights {
   }
 
   /**
-   * Returns one query's row in a head; layer and head count from 1.
+   * Returns one query's row in a head, as in `Source` of part.js; layer and head count from 1.
    * @param {number} layer
    * @param {number} head
    * @param {number} query index of a shown token, from 0

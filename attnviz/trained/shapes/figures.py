@@ -11,7 +11,7 @@ FILE = Path(__file__).parent / "figures.json"
 
 
 class Head(NamedTuple):
-    """Results of a head in which a word attends to the patch of the shape that it names.
+    """Results of a head in which a question's last word, a shape or colour, attends to that shape's patch.
 
     Attributes:
         head: Layer and head, from 1, chosen on one half of the pictures; the values are from the other half.

@@ -1,7 +1,7 @@
 """The storyteller's training texts, generated randomly by a small grammar.
 
-Some combinations of words are held out: two names, two nouns, or a noun and a container. They occur in no
-training text, so a model cannot have memorized them.
+Some combinations of words are held out: two names, two nouns, or a noun and a container. Training
+texts combine them at most by chance, among random words, so a model cannot have memorized them.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ Words = list[str]
 
 @cache
 def is_held_out(split: str, pair: tuple[str, str]) -> bool:
-    """Return whether two words never occur together in training, as determined by a hash.
+    """Return whether this combination of two words is held out, as determined by a hash.
 
     Args:
-        split: "names": two people in one story; "nouns": two nouns in a row; "contained": a noun in
-            a container.
+        split: "names": two people in one story; "nouns": two nouns joined by a preposition; "contained": a
+            noun in a container.
         pair: The two words, in any order if both are of the same kind.
     """
     words = pair if split == "contained" else sorted(pair)
@@ -136,7 +136,7 @@ def story(rng: Random) -> Words:
 
 
 def repetition(rng: Random) -> Words:
-    """Return [CHANT] and different random words, two or three times in a row.
+    """Return [CHANT], then different random words two or three times in a row.
 
     There is no [END]: predicting it too early would be the most frequent error in copying.
     """
@@ -146,7 +146,7 @@ def repetition(rng: Random) -> Words:
 
 
 def words_twice(rng: Random, count: int) -> Words:
-    """Return a test text: [CHANT] and different random words, twice in a row."""
+    """Return a test text: [CHANT], then different random words twice in a row."""
     return [CHANT, *rng.sample(ANY_WORD, count) * 2]
 
 
@@ -155,7 +155,7 @@ TRACKED_TEXT = tuple(words_twice(Random(3), 12))  # noqa: S311 - not for securit
 
 
 def beginning(rng: Random) -> Words:
-    """Return the beginning of a random story, up to a repeated content word."""
+    """Return the beginning of a random story, without [START], to the word before a repeated content word."""
     words = story(rng)[1:-1]
     repeated = [place for place, word in enumerate(words) if word in words[:place] and word in _CONTENT]
     return words[: rng.choice(repeated or [len(words)])]

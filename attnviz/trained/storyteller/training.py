@@ -37,7 +37,7 @@ def train(variant: str, seed: int, steps: int = STEPS) -> Iterator[Progress[Deco
     Args:
         variant: Name of a size in `SIZES`.
         seed: Seed of the initial weights and of all texts.
-        steps: Number of steps, over which the learning rates decrease to 0.
+        steps: Number of steps, over which the learning rates decrease almost to 0.
     """
     model = build(SIZES[variant], seed)
     matrices = [parameter for parameter in model.layers.parameters() if parameter.ndim == 2]

@@ -99,7 +99,7 @@ def loss(translator: Translator, pairs: Sequence[Pair]) -> float:
 
 
 def text_snapshot(translator: Translator, probe: Probe, translation: tuple[str, ...]) -> TextSnapshot:
-    """Return all weights of a translator on a sentence, and the probabilities of "il" and "elle"."""
+    """Return all weights of a translator on a sentence, and p("il") and p("elle"), in thousandths."""
     steps = translator.steps(probe.source, probe.target)
     il, elle = thousandths(steps.probabilities[probe.pronoun][FRENCH.ids(("il", "elle"))].numpy()).tolist()
     weights: dict[Kind, list[Tensor]] = {

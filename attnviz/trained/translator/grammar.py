@@ -253,7 +253,7 @@ def _write_main_clause(writer: Writer, plan: _Plan, reason: _Reason | None) -> t
     """Write subject, verb, object and an optional landmark; return the nouns and the French words.
 
     Args:
-        reason: The reason that precedes the clause, if any; its predicate is not repeated.
+        reason: The reason that precedes the clause, if any; its predicate is not repeated or contradicted.
     """
     avoided = [plan.avoided_adjectives, plan.avoided_adjectives]
     if reason:

@@ -1,6 +1,6 @@
 """The translator's English and French words from `lexicon.toml`, and the rules for combining them.
 
-Every English word has one French translation, so each sentence has exactly one correct translation.
+In its context, each English word has one French translation, so a sentence has only one correct translation.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Verb:
     because_not: Reasons | None = None
 
     def conjugate(self, tense: Tense, *, negated: bool) -> str:
-        """Return the English verb: "crossed", "did not cross"."""
+        """Return the English verb, a space and its preposition, if any: "crossed ", "did not cross "."""
         if negated:
             verb = f"did not {self.english}" if tense == "past" else f"does not {self.english}"
         else:

@@ -71,7 +71,7 @@ def train(settings: Settings) -> Iterator[Progress[EncoderDecoder]]:
 
 
 def learn(settings: Settings, model: Network, corpus: Corpus) -> Iterator[Progress[Network]]:
-    """Train any network with the interface of `EncoderDecoder` on a corpus."""
+    """Train any network with the interface of `EncoderDecoder` on a corpus; yield its progress."""
     adam = torch.optim.Adam(
         model.parameters(), lr=settings.learning_rate, betas=BETAS, eps=EPSILON, fused=True
     )

@@ -1,4 +1,4 @@
-"""Four translators with different attention losses."""
+"""Four translators: three with different attention losses, one without."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ class Variant:
         description: Description of the attention loss, for pages.
         referent: Coefficient of −log of the weight from "it" to its referent, in head 2-1.
         candidates: Coefficient of −log of the sum of the weights from "it" to both nouns, in head 2-1.
-        alignment: Coefficient of −log of the weight from "il" or "elle" to "it", in cross-attention head 1-1.
-        end: Coefficient of −log of the weight from "il" or "elle" to [END], in all cross-attention heads.
+        alignment: The same for the weight on "it" in predicting "il" or "elle", in cross-attention head 1-1.
+        end: The same for the weight on [END] in predicting "il" or "elle", in all cross-attention heads.
         n_heads: Number of heads of each attention.
         seed: Seed of the bundled weights.
     """

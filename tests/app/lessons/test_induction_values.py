@@ -46,7 +46,7 @@ def test_copying_is_less_accurate_after_the_start_token(model: str) -> None:
     chant, start = measured(model=model), measured_after_start(model=model)
     assert start.right < 0.9 < chant.right
     assert start.second_loss > chant.second_loss
-    # No other head is an induction head then, and the scores are lower.
+    # After the start token, no other heads are induction heads, and the scores are lower.
     assert set(start.induction_heads) <= set(chant.induction_heads)
     assert start.prefix_matching.max() < chant.prefix_matching.max()
 

@@ -21,7 +21,7 @@ KNOWN = {
     "english": [word for word in ENGLISH.words if word[0] != "["],
     "prompt": [word for word in storyteller.VOCABULARY.words if word[0] != "["],
 }
-LIMITS = {"text": 24, "reader": 24, "english": 38, "prompt": 60, "words_twice": MAX_WORDS}  # about 60 tokens
+LIMITS = {"text": 24, "reader": 24, "english": 38, "prompt": 60, "words_twice": MAX_WORDS}  # maximum words
 
 
 def sentence(rng: Random, box: str) -> str:

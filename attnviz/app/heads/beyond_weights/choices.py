@@ -22,7 +22,7 @@ class TokenSelection(choosing.QueryInHead):
     """
 
     def shown(self) -> tuple[int, ...]:
-        """Return the positions of the shown tokens: all but special tokens, and the chosen token."""
+        """Return the positions of the shown tokens: all that are not special, and the chosen token."""
         places = enumerate(self.queries)
         return tuple(at for at, group in places if not group.special or at == self.query)
 

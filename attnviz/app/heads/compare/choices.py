@@ -100,7 +100,7 @@ def _fill_with_example(entry: Entry, offered: Sequence[Example]) -> None:
 
 
 def _partner(entry: Entry) -> str:
-    """Return the second sentence of the example with the first; "" if none, or if the second box is set."""
+    """Return the second sentence of the example with this first one; "" if none, or if its box is set."""
     return choosing.partner(entry, link.current(TEXT)) if controls.is_unset(OTHER) else ""
 
 
@@ -124,7 +124,7 @@ def _open(example: Example) -> None:
 
 
 def choose_word(compared: Comparison, grid: Grid) -> int:
-    """Draw the select box for a word; return its index in the shared rows. It lists every occurrence."""
+    """Draw the select box with every occurrence of each word; return the index in the shared rows."""
     groups = grid.shared_queries
     options = [option(group) for group in groups]
     example = example_of(compared.model, compared.first.text, compared.second.text)

@@ -78,7 +78,7 @@ def describe_change(grid: Grid, change: Floats, row: int) -> str:
 
     Args:
         grid: The aligned words.
-        change: One head's weights, second − first, [row, column]; NaN where a side has no weight.
+        change: One head's weights, second − first, [row, column]; NaN where either sentence has no weight.
         row: Row of a word that both sentences have.
     """
     name = markdown.token(row, grid.queries)

@@ -201,7 +201,7 @@ def _parsed(written: str, entry: Entry, given: ModelInput) -> Edit:
     """Parse an edit and check that it applies to this sentence.
 
     Raises:
-        InvalidEdit: the text is not an edit, or refers to a head or token that does not exist.
+        InvalidEdit: the text is not an edit, a head or token does not exist, or the target is masked.
     """
     edit = Edit.parse(written)
     by_place(

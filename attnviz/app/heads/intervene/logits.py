@@ -95,10 +95,10 @@ def draw(chosen: Intervention, place: int) -> None:
     cited_markdown(
         f"{position[0].upper()}{position[1:]}, the logit of {first} is **{decimal(abs(difference))}** "
         f"{'higher' if difference >= 0 else 'lower'} than the logit of {second}. The difference is the sum "
-        "of the contributions of the model’s parts: direct logit attribution (Elhage et al. 2021). The "
-        "divisors of all layer norms are held fixed. The changes chosen above are not applied here. An "
-        "effect that passes through later parts is attributed to those parts; patching shows a head’s total "
-        "effect."
+        "of the contributions of the model’s parts, plus the difference of the two output biases, if any: "
+        "direct logit attribution (Elhage et al. 2021). The divisors of all layer norms are held fixed. The "
+        "changes chosen above are not applied here. An effect that passes through later parts is attributed "
+        "to those parts; patching shows a head’s total effect."
     )
     keys = {kind: choosing.groups(chosen.entry, chosen.given, kind)[-1] for kind in chosen.entry.kinds}
     bars, heads = st.columns(2, gap="large")
@@ -110,7 +110,7 @@ def draw(chosen: Intervention, place: int) -> None:
 
 
 def _largest(found: Contributions, keys: Mapping[Kind, Sequence[DisplayToken]]) -> None:
-    """Draw the largest contributions, in descending order.
+    """Draw the largest contributions, in descending order of their absolute values.
 
     Args:
         found: The contributions.

@@ -47,8 +47,8 @@ def draw(chosen: Intervention, place: int | None) -> None:
     cited_markdown(
         "The model reads two similar sentences. It then reads the second again, with **one head’s output** "
         "at every token replaced by its output on the first sentence (activation patching: Vig et al. 2020; "
-        "Heimersheim & Nanda 2024). How much of the difference between the sentences does this remove? Swap "
-        "the sentences to patch in the other direction. The changes chosen above are not applied here."
+        "Heimersheim & Nanda 2024). How much of the difference between the two outputs does this remove? "
+        "Swap the sentences to patch in the other direction. The changes chosen above are not applied here."
     )
     text = chosen.given.text
     opening = choosing.partner(chosen.entry, text) or text

@@ -27,7 +27,7 @@ _MAX_BUTTONS = 10
 def draw(chosen: Intervention, place: int | None) -> None:
     """Draw the ranking computed so far."""
     cited_markdown(
-        "Every head is ablated alone, and the model is run again each time (Michel et al. 2019). "
+        "The heads are ablated one at a time, and the model is run again each time (Michel et al. 2019). "
         "Click a head to open it above."
     )
     show_job(
@@ -86,7 +86,7 @@ def _draw_ranking(chosen: Intervention, progress: Progress[Ablation]) -> None:
         chosen,
         ablated,
         shown,
-        title=f"Each head ablated alone: {measure}",
+        title=f"Heads ablated one at a time: {measure}",
         texts=[formatted(float(one)) for one in size],
         printed=[f"{value:.0f}" for value in shown],
         low=(0.0, "0"),

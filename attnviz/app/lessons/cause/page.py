@@ -167,7 +167,7 @@ def _options(words: Sequence[str]) -> list[str]:
 
 
 def _opening_query(words: Sequence[str], kind: Kind) -> int:
-    """Return the index of the default query: "it", or the French word before *il* or *elle*."""
+    """Return the index of the default query: "it", or in the decoder the token before *il* or *elle*."""
     if kind == "encoder":
         return words.index("it") if "it" in words else len(words) // 2
     return next((place - 1 for place, word in enumerate(words) if word in PRONOUNS), len(words) - 1)

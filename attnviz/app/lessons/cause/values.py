@@ -121,7 +121,7 @@ def experiment(model: str, text: str, row: Row, edits: Sequence[str] = ()) -> Ex
         edits: The edits, in order, as formatted by `Edit`.
 
     Raises:
-        InvalidEdit: an edit is invalid, or not possible for this model and sentence.
+        InvalidEdit: an edit is invalid, or not possible for this model and sentence, or the head is unknown.
     """
     parsed = tuple(map(Edit.parse, edits))
     translating = loading.load_translator(model).translator

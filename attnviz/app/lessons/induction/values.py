@@ -24,9 +24,9 @@ class Repeated:
 
     Attributes:
         weights: [layer, head, query, key].
-        previous_word_weights: [layer, head, word], weight on each word from the next word, in the first half.
-        induction_weights: [layer, head, word], weight from each repeated word on the word after its first
-            occurrence.
+        previous_word_weights: [layer, head, word], weight on each word from the next, both in the first half.
+        induction_weights: [layer, head, word], weight from each repeated word but the last on the word after
+            its first occurrence.
         right: [word], probability of the correct next word after each repeated word but the last.
     """
 

@@ -23,7 +23,7 @@ from attnviz.transformer.rotary import rotary_frequencies, rotate
 D_MODEL = 64
 """Size of the sinusoidal vectors; the paper's 512 columns do not fit on a screen."""
 REACH = 64
-"""Minimum number of positions in a picture, and maximum distance."""
+"""Number of positions or distances in a picture; long texts have more."""
 STARTS = (0, 100, 1000)
 """Shifts of the positions of a query and a key, for which their rotary scores are compared."""
 
@@ -189,7 +189,7 @@ def t5_buckets(
     """Return the bucket of each distance, key − query, in T5's encoder (Raffel et al. 2020, section 2.1).
 
     Half of the buckets are for keys after the query. In each direction, the first half of the buckets have
-    one distance each; the other buckets cover ranges that grow exponentially.
+    one distance each; the other buckets cover ranges that grow exponentially, up to `furthest`.
     """
     half, exact = buckets // 2, buckets // 4
     size = np.abs(distances)

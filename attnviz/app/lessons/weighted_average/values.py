@@ -186,7 +186,7 @@ class Average:
 
 
 def average(text: str, scoring: str, temperature: float) -> Average:
-    """Return the outputs of attention without parameters for the word vectors of a sentence.
+    """Return attention over the word vectors of a sentence: scores, weights and outputs.
 
     Args:
         text: The sentence.
@@ -275,7 +275,7 @@ def characters(text: str) -> Split:
 
 
 def words(text: str) -> Split:
-    """Return runs of letters, marks and digits, runs of white space, and single characters of other kinds.
+    """Return runs of letters, marks and digits, runs of white space, and other single characters as tokens.
 
     Ids are indices in the sorted vocabulary of the text.
     """

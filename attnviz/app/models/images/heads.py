@@ -58,7 +58,7 @@ def choose_head(chosen: ImageSelection) -> tuple[int, int]:
 
 
 def describe_answer(chosen: ImageSelection) -> None:
-    """Draw the most probable next words."""
+    """Draw the two most probable next words, if the model reads text."""
     if not chosen.entry.images:
         return
     _, expected = computed.read(chosen.entry, chosen.file, chosen.prompt)
@@ -110,7 +110,7 @@ def shows_received(chosen: ImageSelection, query: int) -> bool:
 
 
 def weights_of(chosen: ImageSelection, trace: Trace, query: int) -> Floats:
-    """Return the weights from a token, or on it if `shows_received`, in each head: [layer, head, token]."""
+    """Return the weights from a token, or on it if `shows_received`: [layer, head (1 if mean), token]."""
     place = chosen.places[query]
     found = computed.weights_of(trace, chosen.places, place, received=shows_received(chosen, query))
     return found.mean(axis=1, keepdims=True) if chosen.mean else found

@@ -32,7 +32,7 @@ def patches(
     text, the weights drawn for a selected patch are the weights on this patch.
 
     Args:
-        picture: Data URL of the part that the patches cover, as the model reads it.
+        picture: Data URL of the picture that contains the patches; see `box`.
         whole: Data URL of the original picture, for the thumbnail.
         pixels: Store id of the array `rows`, float32 [layer × head, token], the weights of the selected
             token, with its index as metadata `query`.
@@ -42,6 +42,6 @@ def patches(
         heads: Number of heads in the layer.
         query: Selected token.
         words: Number of text tokens, which come first.
-        box: Left, top, right and bottom edge of the area of the patches, as fractions of the picture.
+        box: Left, top, right and bottom edges of the area of the patches, as fractions of `picture`.
         on_pick: Called with the token that the visitor selected.
     """

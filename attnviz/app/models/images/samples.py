@@ -16,7 +16,7 @@ Pixels = NDArray[np.uint8]
 """A picture: [row, column, RGB]."""
 
 SIDE = 224
-"""Side of each example in pixels: the training resolution of most image models."""
+"""Side of each picture in `SAMPLES`, in pixels: the training resolution of most image models."""
 
 _SMOOTH = 3  # antialiasing: each pixel is the mean of 3 × 3 samples
 _WHITE = (244, 242, 236)

@@ -195,7 +195,7 @@ def unknown_words(model: Entry, prompt: str) -> list[str]:
 
 
 def choose_token(chosen: ImageSelection) -> int:
-    """Draw the select box for the query token, initially a word or the middle patch; return its index.
+    """Draw the select box for the query token, initially the last word or the middle patch; return its index.
 
     In a model that reads text, a new text or a new image resets the selection.
     """
@@ -261,7 +261,7 @@ def forward(chosen: ImageSelection) -> Trace | None:
 
 
 def save(chosen: ImageSelection, trace: Trace) -> None:
-    """Draw the button that saves all heads, and, for the visitor's own file, a note on links."""
+    """Draw the button that saves all heads, unless they are too large, and a note on links for own files."""
     size = sum(heads * queries * keys for heads, queries, keys in (block.shape for block in trace.blocks))
     if size <= _MAX_SAVED:
         save_file(
