@@ -33,7 +33,7 @@ class PrincipalComponents:
 
 
 def principal_components(vectors: ArrayLike) -> PrincipalComponents:
-    """Fit the axes to vectors, [n, d] with n ≥ 1; each axis points towards the point farthest along it.
+    """Fit the axes to vectors, [n, d] with n ≥ 1; the largest absolute coordinate on each axis is positive.
 
     The axes are eigenvectors of the covariance matrix, [d, d], which is small for the vectors of one head.
     """
@@ -54,6 +54,6 @@ def principal_components(vectors: ArrayLike) -> PrincipalComponents:
 
 
 def signs(points: Doubles) -> NDArray[np.float64]:
-    """Return, for each axis of [point, axis], the sign, +1 or −1, that makes its farthest value positive."""
+    """Return, for each axis of [point, axis], the sign, ±1, that makes its largest absolute value > 0."""
     farthest = np.take_along_axis(points, np.abs(points).argmax(axis=0)[None], axis=0)[0]
     return np.where(farthest < 0, -1.0, 1.0)

@@ -18,7 +18,7 @@ from attnviz.trace import Floats, Kind, Mask, Trace
 
 Query = Literal["pronoun", "nouns"]
 
-_BASELINE = "50 % of the pairs in which the head favours a different noun in each sentence"
+_BASELINE = "half of the pairs in which the head favours a different noun in each sentence (chance)"
 
 _NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
 _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."

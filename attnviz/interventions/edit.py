@@ -21,6 +21,9 @@ _PATTERN = re.compile(
     f"({'|'.join(get_args(Kind))}) {_NUMBER}-{_NUMBER}(?: {_NUMBER})?(?: (?(4){_NUMBER}?)>{_NUMBER})?",
     re.ASCII,
 )  # group 4 is the row, which is required for a source key
+_INVALID_NUMBERS = (
+    "The kind of an edit must be encoder, decoder, cross or vision, and its numbers must not be negative."
+)
 _MAX_QUOTED = 40  # maximum characters of an invalid edit in its error message
 
 
@@ -67,7 +70,7 @@ class Edit:
     def __post_init__(self) -> None:
         numbers = (self.layer, self.head, self.query, self.source, self.target)
         if self.kind not in get_args(Kind) or any(number is not None and number < 0 for number in numbers):
-            raise InvalidEdit("An edit needs the kind encoder, decoder, cross or vision, and numbers from 0.")
+            raise InvalidEdit(_INVALID_NUMBERS)
         if self.source is not None and None in (self.query, self.target):
             raise InvalidEdit("An edit that moves a weight requires a row, a source key and a target key.")
         if self.kind == "decoder" and max(self.source or 0, self.target or 0) > (self.query or 0):
@@ -90,8 +93,8 @@ class Edit:
         if match is None:
             shown = text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
             raise InvalidEdit(
-                f"“{shown}” is not an edit. For example, “encoder 2-1 9 2>7” means: encoder, layer 2, head "
-                "1, row 9, move the weight of key 2 to key 7."
+                f"“{shown}” is not an edit. Valid: “encoder 2-1 9 2>7”: in layer 2, head 1 of the "
+                "encoder, it moves the weight of row 9 on key 2 to key 7."
             )
         kind, layer, head, *row = match.groups()
         query, source, target = (None if number is None else int(number) - 1 for number in row)
@@ -123,9 +126,7 @@ class HeadOutput:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind) or min(self.layer, self.head, self.query or 0) < 0:
-            raise InvalidEdit(
-                "A head output needs the kind encoder, decoder, cross or vision, and numbers from 0."
-            )
+            raise InvalidEdit(_INVALID_NUMBERS)
         vectors = np.array(self.vectors, dtype=np.float32)
         vectors.setflags(write=False)
         object.__setattr__(self, "vectors", vectors)

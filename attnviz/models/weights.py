@@ -86,7 +86,7 @@ def parameter_counts(tensors: Iterable[tuple[str, str, int]], name: str, part: s
     for array, kind, count in tensors:
         if kind not in _PARAMETER_DTYPES.keys() | _INTEGER_DTYPES:
             raise ModelFilesDamaged(
-                f"{name} has an unsupported dtype (in {quoted(array)}). "
+                f"The tensor {quoted(array)} in {name} has the unsupported dtype {quoted(kind)}. "
                 "Use a version of the model in float32, float16 or bfloat16, not a quantized version."
             )
         if kind in _PARAMETER_DTYPES and array.startswith(part):
@@ -111,7 +111,7 @@ def weight_files(files: Iterable[str], folder: Path, name: str) -> tuple[str, ..
         name: the model's name, for messages.
 
     Raises:
-        ModelFilesDamaged: there are no weights, a part is missing, or the index names other files.
+        ModelFilesDamaged: there are no weights, a part is missing, or the index lists other file types.
         ModelNotSupported: the weights have another format, such as pickle.
     """
     files = set(files)
@@ -146,9 +146,9 @@ def missing_weights_error(files: Iterable[str], name: str) -> ModelFilesDamaged 
         )
     if {Path(file).suffix.lower() for file in files} & {".bin", ".pt", ".pth", ".pkl", ".ckpt"}:
         return ModelNotSupported(
-            f"The weights of {quoted(name)} are a pickle, which can run any code when it is read, so attnviz "
-            f"does not read it. Look for a version with {FILE}. Or, if you trust this model, convert it in "
-            f"Python, from the old folder or id to a new folder: {_CONVERT}"
+            f"The weights of {quoted(name)} are in pickle format, which can run any code when it is read, so "
+            f"attnviz does not read it. Look for a version with {FILE}. If you trust this model, set `old` to "
+            f"its folder or id and `new` to an empty folder, and convert it in Python: {_CONVERT}"
         )
     return ModelFilesDamaged(
         f"There are no supported weights in {quoted(name)}: {FILE} is missing. Save the model with "

@@ -61,7 +61,7 @@ class WrappedTokenizer:
     def __init__(self, wrapper: Any) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # copying Marian's tokenizer recommends a package
+                warnings.simplefilter("ignore")  # a warning of Marian's recommends a package
                 self._wrapper = copy.deepcopy(wrapper)
         except Exception:  # noqa: BLE001 - it contains an object that cannot be copied
             self._wrapper = wrapper
@@ -114,7 +114,7 @@ class WrappedTokenizer:
         for number, place in enumerate(places):
             sentences[place] = 0
             if spans is not None:
-                offsets[place], words[place] = spans[number], 0  # white space and punctuation separate words
+                offsets[place], words[place] = spans[number], 0  # one id: words are split later
         return Encoded(ids, types, offsets, words, sentences, [int(each is None) for each in sentences])
 
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
@@ -227,7 +227,7 @@ def _aligned(text: str, spellings: Sequence[str | None]) -> list[Span] | None:
 
 
 def _find_span(text: str, spelling: str, end: int, after_unknown: bool) -> Span | None:
-    """Return the span of a token after `end` and white space or unknown characters, or None if not found."""
+    """Return the span of a token at `end`, after white space or, if `after_unknown`, anywhere; or None."""
     bare = spelling
     for marker in _MARKERS:
         bare = bare.removeprefix(marker).removesuffix(marker)

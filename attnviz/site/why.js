@@ -21,7 +21,7 @@ const largestOf = (values, count) =>
  * Returns the elements that show the calculation of one weight.
  * @param {ReturnType<typeof import("./reading.js").weightSteps>} result
  * @param {{ query: number, key: number }} chosen indices of the two tokens, from 0
- * @param {string} note the head, and the sentence if there are two
+ * @param {string} note names the head, and the sentence if two sentences are shown
  */
 export function weightElements(result, { query, key }, note) {
   const { names, products, dot_product: dot, score, largest, exponentials, total, weight } = result;

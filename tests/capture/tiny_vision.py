@@ -85,7 +85,7 @@ def _network(name: str, tokenizer: Any, text: dict[str, Any], vision: dict[str, 
 
 
 def _llava() -> Built:
-    tokenizer = tokenizer_of_words("<image>", image_token="<image>")  # noqa: S106 - no password
+    tokenizer = tokenizer_of_words("<image>", image_token="<image>")  # noqa: S106 - not a password
     images = CLIPImageProcessorPil(size={"shortest_edge": 20}, crop_size={"height": 20, "width": 20})
     processor = _LIBRARY.LlavaProcessor(
         images,

@@ -61,7 +61,7 @@ def error_of(run: Run) -> Output:
 
 @pytest.fixture
 def closed_pipe(monkeypatch: pytest.MonkeyPatch) -> ClosedPipe:
-    """Return a context manager in which standard output is a pipe closed for reading."""
+    """Return a function whose context redirects standard output to a pipe with a closed read end."""
 
     @contextmanager
     def closed() -> Iterator[None]:

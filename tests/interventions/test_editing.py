@@ -222,7 +222,7 @@ def test_a_replaced_output_changes_only_its_rows(
         (np.zeros((0, 4)), None, "needs vectors of finite numbers"),
         (np.full((1, 4), np.nan), None, "needs vectors of finite numbers"),
         (np.zeros((2, 4)), 1, "“encoder 1-1 2: output replaced” edits one row, but has 2 vectors"),
-        (np.zeros((1, 4)), -1, "numbers from 0"),
+        (np.zeros((1, 4)), -1, "must not be negative"),
     ],
 )
 def test_invalid_vectors_are_refused(vectors: Floats, query: int | None, message: str) -> None:

@@ -195,7 +195,7 @@ def test_suggested_conversion_of_a_pickle_works(family: str, folder_of: FolderOf
     old, new = Path(shutil.copytree(original, tmp_path / "old")), tmp_path / "new"
     torch.save(load_file(old / "model.safetensors"), old / "pytorch_model.bin")
     (old / "model.safetensors").unlink()
-    code = assert_refused(old, ModelNotSupported, "from_pretrained(old)").rpartition("new folder: ")[2]
+    code = assert_refused(old, ModelNotSupported, "from_pretrained(old)").rpartition("in Python: ")[2]
     exec(code, {"old": old, "new": new})  # noqa: S102 - code of our own message
     assert_same_model(new, original)
 

@@ -48,7 +48,7 @@ def test_floating_point_numbers_are_counted_and_integers_are_not(file: Path) -> 
         (array(shape=[2**40], data_offsets=[0, 2**42]), 60, "is damaged"),
         (array(data_offsets=[4, 64]), 64, "is damaged"),
         (array(), 59, "is damaged"),
-        (array(dtype="F8_E4M3", data_offsets=[0, 15]), 15, "has an unsupported dtype"),
+        (array(dtype="F8_E4M3", data_offsets=[0, 15]), 15, "has the unsupported dtype “F8_E4M3”"),
     ],
 )
 def test_inconsistent_header_is_refused(header: Any, data: int, problem: str, tmp_path: Path) -> None:

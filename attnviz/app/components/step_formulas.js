@@ -185,6 +185,6 @@ export function explain(steps, cell) {
   const { values, shape } = steps.array(cell.name);
   const at = shape.length > 1 ? cell.row * shape[1] + cell.column : as === "numbers" ? cell.row : cell.column;
   const explained = FORMULAS[op](steps, cell, values[at], of);
-  if (steps.data.keep_open) explained.line.unshift(element("span", { class: "muted" }, `number ${cell.column + 1}: `));
+  if (steps.data.keep_open) explained.line.unshift(element("span", { class: "muted" }, `entry ${cell.column + 1}: `));
   return explained;
 }

@@ -304,7 +304,7 @@ export class Steps extends View {
     ramp.style.background = gradient(this.theme.levels("diverging"));
     const { reach } = this.data;
     const [low, high] = reach ? [`≤ −${fixed(reach, 1)} `, ` ≥ ${fixed(reach, 1)}`] : ["negative ", " positive"];
-    const scale = reach ? "All vectors have the same scale." : "Each matrix has its own scale. Boxes: the inputs of the marked number.";
+    const scale = reach ? "All vectors share one colour scale." : "Each matrix has its own colour scale. Boxes: the inputs of the marked number.";
     const how = isTouchScreen() ? "Tap a cell." : "Point at a cell, or tab to a matrix and use the arrow keys.";
     this.legend.replaceChildren(low, ramp, `${high} · ${scale} ${how}`);
   }

@@ -123,10 +123,7 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
     every = ""
     if scores.unfiltered is not None:
         every = f" Score of head {chosen.name} if no tokens are excluded: {number(scores.unfiltered[at])}."
-    st.markdown(
-        f":small[In brackets: {_INTERVAL}. Baseline (chance, or a simple rule): "
-        f"{markdown.plain(strategy)}.{every}]"
-    )
+    st.markdown(f":small[In brackets: {_INTERVAL}. Baseline: {markdown.plain(strategy)}.{every}]")
     if best is not None and (best.layer, best.head) != at:
         st.button(f"Open head {name}", on_click=controls.open_head, args=(best.layer, best.head))
 
