@@ -92,7 +92,7 @@ def main(smoke: bool) -> None:
             page.get_by_role("button", name="Inspect").click()
             page.get_by_role("button", name="Open", exact=True).click()
             expect(page.get_by_test_id("stAlert")).to_contain_text("The model is open", timeout=TIMEOUT_MS)
-            page.get_by_role("link", name="Explore with it").first.click(timeout=TIMEOUT_MS)
+            page.get_by_role("link", name="Explore with this model").first.click(timeout=TIMEOUT_MS)
             expect(page.get_by_label("Sentence", exact=True)).to_have_value("the dog", timeout=TIMEOUT_MS)
             wait_idle(page)
             page.get_by_role("radio", name="Matrix").click()

@@ -147,8 +147,8 @@ def missing_weights_error(files: Iterable[str], name: str) -> ModelFilesDamaged 
     if {Path(file).suffix.lower() for file in files} & {".bin", ".pt", ".pth", ".pkl", ".ckpt"}:
         return ModelNotSupported(
             f"The weights of {quoted(name)} are in pickle format, which can run any code when it is read, so "
-            f"attnviz does not read it. Look for one with {FILE}. If you trust this model, set `old` to "
-            f"its folder or id and `new` to an empty folder, and convert it in Python: {_CONVERT}"
+            f"attnviz does not read it. Look for a version with {FILE}. If you trust this model, set `old` "
+            f"to its folder or id, and `new` to an empty folder, and convert it in Python: {_CONVERT}"
         )
     return ModelFilesDamaged(
         f"There are no supported weights in {quoted(name)}: {FILE} is missing. Save the model with "
