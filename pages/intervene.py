@@ -6,8 +6,8 @@ from attnviz.app.heads.tool import tool
 from attnviz.app.state.choices import LOGIT_AGAINST, LOGIT_OF, PATCHED_WITH
 
 with tool("intervene"):
-    chosen, figure, beside = choices.choose()
-    place = effect.draw(chosen, figure, beside)
+    chosen, figure, effect_place = choices.choose()
+    place = effect.draw(chosen, figure, effect_place)
     likely = section("What makes a word likely?", logits.draw, chosen, place or 0)
     folded(
         section("Which head matters most?", ranking.draw, chosen, place),

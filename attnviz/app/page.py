@@ -33,13 +33,13 @@ class Frame:
 
     Attributes:
         notices: Placeholder for notices about the link.
-        beside: Placeholder for "Copy link"; None if the page draws it elsewhere, or not at all.
+        link_place: Placeholder for "Copy link"; None if `end` does not draw it.
         always: Parameters that the copied link always has; None: the parameters marked `always`.
         drop_undrawn: True to remove from the URL the parameters of widgets that are not drawn.
     """
 
     notices: DeltaGenerator
-    beside: DeltaGenerator | None = None
+    link_place: DeltaGenerator | None = None
     always: list[str] | None = None
     drop_undrawn: bool = False
     ended: bool = False
@@ -50,8 +50,8 @@ class Frame:
         If a section `failed`, the URL keeps the parameters of its widgets.
         """
         self.ended = True
-        if self.beside:
-            with self.beside:
+        if self.link_place:
+            with self.link_place:
                 draw_copy_link(self.always)
         with self.notices:
             if parts := link.notices():
@@ -78,7 +78,7 @@ class Frame:
 
 @contextmanager
 def page(
-    name: str, title: str = "", beside: Callable[[], None] | None = None, *, drop_undrawn: bool = False
+    name: str, title: str = "", title_extras: Callable[[], None] | None = None, *, drop_undrawn: bool = False
 ) -> Iterator[Frame]:
     """Draw the frame of a page around its sections.
 
@@ -87,12 +87,12 @@ def page(
     Args:
         name: Name of the page; `state.choices` has its parameters.
         title: Heading; "" for none.
-        beside: Function that draws elements beside the title, before "Copy link"; None omits both.
+        title_extras: Function that draws elements between the title and "Copy link"; None omits both.
         drop_undrawn: as in `Frame`.
     """
     link.arrive(name)
-    place = _title_row(title, beside) if beside else None
-    if title and not beside:
+    place = _title_row(title, title_extras) if title_extras else None
+    if title and not title_extras:
         st.title(title, anchor=False)
     this = Frame(st.container(), place, drop_undrawn=drop_undrawn)
     with _showing_errors() as problems:
@@ -149,14 +149,14 @@ def _show_error(error: AttnvizError, icon: str = ":material/edit:") -> None:
     st.error(markdown.plain(str(error)), icon=icon)
 
 
-def _title_row(title: str, beside: Callable[[], None]) -> DeltaGenerator:
-    """Draw the title and the elements beside it; return the placeholder for "Copy link"."""
+def _title_row(title: str, extras: Callable[[], None]) -> DeltaGenerator:
+    """Draw the title and the elements in its row; return the placeholder for "Copy link"."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", key="title"
     ):
         st.title(title, anchor=False, width="content")
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
-            beside()
+            extras()
             return st.container(horizontal=True, vertical_alignment="center", width="content")
 
 

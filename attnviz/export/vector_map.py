@@ -16,7 +16,7 @@ from attnviz.text import decimal, isolated, percent, plural
 from attnviz.trace import Doubles, Floats
 
 MAX_POINTS = 3_000
-"""Maximum number of points besides the found tokens; each has its sentence as hover text."""
+"""Maximum number of points in addition to the found tokens; each has its sentence as hover text."""
 
 Vector = Literal["query", "key", "output"]
 

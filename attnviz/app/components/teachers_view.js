@@ -228,7 +228,7 @@ class TeachersView {
       const before = over();
       const zoom = rows.getBoundingClientRect().height / high / full || 1;
       rows.style.maxHeight = `${Math.max(Math.min(high, MIN_ROWS_HEIGHT), high - before / zoom - 1)}px`;
-      if (over() >= before) rows.style.maxHeight = ""; // an element beside it has the same height
+      if (over() >= before) rows.style.maxHeight = ""; // another element of its row has the same height
       const followed = [...rows.querySelectorAll("[data-followed]")].map((one) => one.getBoundingClientRect());
       const window = rows.getBoundingClientRect();
       const [top, bottom] = [Math.min(...followed.map((one) => one.top)), Math.max(...followed.map((one) => one.bottom))];

@@ -61,11 +61,11 @@ class QueryInHead(HeadSelection):
         return traces.trace(self.entry, self.given).block(self.kind, self.layer)
 
 
-def sentence_and_model(*beside: int) -> tuple[str, Entry, list[DeltaGenerator]]:
+def sentence_and_model(*widths: int) -> tuple[str, Entry, list[DeltaGenerator]]:
     """Draw the controls for a sentence and a model in one row.
 
     Args:
-        beside: Widths of further columns; the sentence's column has width 6, the model's column 3.
+        widths: Widths of further columns; the sentence's column has width 6, the model's column 3.
 
     Returns:
         A sentence that the model can read, the model, and the further columns.
@@ -74,7 +74,7 @@ def sentence_and_model(*beside: int) -> tuple[str, Entry, list[DeltaGenerator]]:
         AttnvizError: the model cannot read the sentence, or is no longer usable.
     """
     with bar():
-        wide, narrow, *places = st.columns([6, 3, *beside])
+        wide, narrow, *places = st.columns([6, 3, *widths])
     with narrow:
         entry = controls.reading_model(offer_own=False)
     with wide:

@@ -24,7 +24,7 @@ class Choice(Generic[Value]):
     Attributes:
         name: Name of the parameter, and key of the widget.
         pages: Names of the pages that have it.
-        always: Include it in links even with its default value, because the default can differ elsewhere.
+        always: Include it in links even with its default value, because the default can vary.
         carried: A link between pages can set it even if both pages have a widget for it.
         copied: Include it in "Copy link".
     """

@@ -49,7 +49,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     """Draw the controls for a sentence, a model, a head and a token in one row, and for the edits below it.
 
     Returns:
-        The selection and its edits, the container for the picture, and the container for the text beside it.
+        The selection and its edits, the container for the picture, and the container for the effect.
 
     Raises:
         AttnvizError: the model cannot read the sentence, or is no longer usable.
@@ -58,7 +58,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     given = ModelInput(text)
     traces.need_vectors(entry, given)
     buttons, changes = st.columns([7, 5], gap="large", vertical_alignment="center")
-    figure, beside = st.columns([7, 5], gap="large")
+    figure, effect_place = st.columns([7, 5], gap="large")
     with buttons, st.container(horizontal=True, vertical_alignment="center"):
         kind = attention.choose(entry)
         place = st.container(horizontal=True, vertical_alignment="center")
@@ -66,7 +66,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
     with numbers:
         layer, head = choosing.head(entry, kind)
     _ablate_first(entry, Edit(kind, layer, head))
-    edits = _edits(entry, given, changes, beside)  # first, because the buttons show existing edits
+    edits = _edits(entry, given, changes, effect_place)  # first, because the buttons show existing edits
     with word:
         query = controls.token(queries, given, "Token")
     chosen = Intervention(entry, kind, layer, head, given, queries, keys, query, edits)
@@ -77,7 +77,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
             _button(f"Ablate only the row of {chosen.token}", row, ":material/voice_over_off:")
             _redirect(chosen)
             st.markdown(f":small[{_HELP}]")
-    return chosen, figure, beside
+    return chosen, figure, effect_place
 
 
 def _ablate_first(entry: Entry, edit: Edit) -> None:
@@ -130,7 +130,7 @@ def _button(label: str, edit: Edit, icon: str, *, primary: bool = False) -> None
 
 
 def _edits(
-    entry: Entry, given: ModelInput, place: DeltaGenerator, beside: DeltaGenerator
+    entry: Entry, given: ModelInput, place: DeltaGenerator, effect_place: DeltaGenerator
 ) -> tuple[Edit, ...]:
     """Draw the control for the edits, and describe the edits; return the valid edits."""
     ablations = [
@@ -147,7 +147,7 @@ def _edits(
             placeholder="No changes",
             label_visibility="collapsed",
         )
-    with beside:
+    with effect_place:
         return _valid_edits(texts, entry, given)
 
 

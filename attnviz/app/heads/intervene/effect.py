@@ -15,25 +15,25 @@ from attnviz.app.models import lookup
 _LIMITS = Path(__file__).with_name("limits.md").read_text("utf-8")
 
 
-def draw(chosen: Intervention, figure: DeltaGenerator, beside: DeltaGenerator) -> int | None:
-    """Draw the attention of the head, and the effect of the edits beside it.
+def draw(chosen: Intervention, figure: DeltaGenerator, effect_place: DeltaGenerator) -> int | None:
+    """Draw the attention of the head, and the effect of the edits.
 
     Args:
         chosen: The selection and its edits.
-        figure, beside: Containers of the attention and of the effect.
+        figure, effect_place: Containers of the attention and of the effect.
 
     Returns:
         The position of the shown prediction, from 0; None if the model does not predict.
     """
     with figure:
         picture.draw(chosen)
-    with beside:
+    with effect_place:
         place = words.place(chosen)
     if not chosen.edits:
-        beside.markdown("**Ablate the head**: the model is run again, and the effect is shown here.")
+        effect_place.markdown("**Ablate the head**: the model is run again, and the effect is shown here.")
         return place
     effect = computed.effect(chosen, place)
-    with beside:
+    with effect_place:
         if len(chosen.entry.kinds) > 1:
             words.written(chosen)
         if place is not None:
