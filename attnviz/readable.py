@@ -17,7 +17,7 @@ def check(text: str, maximum: int = MAX_CHARACTERS) -> None:
 
     Raises:
         TextTooLong: it has more characters.
-        UnreadableText: it contains half of a surrogate pair.
+        UnreadableText: it contains an unpaired surrogate.
     """
     if len(text) > maximum:
         raise TextTooLong(len(text), maximum, unit="characters")

@@ -27,9 +27,9 @@ _SENTENCES = ("first sentence", "second sentence")
 _SPACE_SIGNS = str.maketrans({"\n": "⏎", "\t": "⇥"})
 
 MIN_SHOWN_SHARE = 0.1
-"""Minimum shown fraction of a row; rows below it are drawn faintly.
+"""Minimum fraction of a row's weight on displayed tokens; rows below it are drawn faintly.
 
-Rescaling would multiply their weights by more than ten.
+Rescaling multiplies their weights by more than ten.
 """
 
 Index = slice | NDArray[np.intp]
@@ -145,9 +145,7 @@ class DisplayTokens:
     @property
     def explanation(self) -> str:
         """How the displayed weights were computed from the model's weights, in words."""
-        rescaling = (
-            "part of each row’s weight is on the head’s sink (not a token), if any" if self.sink else ""
-        )
+        rescaling = "in heads with a sink, part of each row’s weight is on the sink" if self.sink else ""
         if self.has_hidden:
             rescaling = "each row rescaled to sum to 100 %" + (", without the sink" if self.sink else "")
         return "; ".join(filter(None, (*self._notes(), rescaling))) or "nothing hidden, merged or rescaled"
@@ -315,7 +313,10 @@ def queries_and_keys(
 
     Args:
         between: In a pair, the sentence of the queries and of the keys, 0 or 1; None for both sentences.
-        hide_special, merge_words: as for `DisplayTokens`, with the same errors.
+        hide_special, merge_words: as for `DisplayTokens`.
+
+    Raises:
+        AttnvizError: as for `DisplayTokens`.
     """
     block = trace.of_kind(kind)[0]
     query_sentence, key_sentence = between
@@ -357,7 +358,9 @@ def shown_weights(weights: Floats, queries: DisplayTokens, keys: DisplayTokens |
 
 
 def shown_share(weights: Floats, queries: DisplayTokens, keys: DisplayTokens | None = None) -> Floats:
-    """Return the fraction of each shown row's weight on shown tokens, by which the row is divided.
+    """Return the fraction of each displayed row's weight that is on displayed tokens.
+
+    `shown_weights` divides the row by it.
 
     Returns:
         float32 [..., shown query], 0 to 1; exactly 1 where no token is hidden.
@@ -510,4 +513,7 @@ def _summed(weights: Floats, shown: DisplayTokens, axis: Literal[-1, -2]) -> Flo
 def _check(shape: tuple[int, ...], queries: DisplayTokens, keys: DisplayTokens) -> None:
     expected = (len(queries.tokens), len(keys.tokens))
     if shape[-2:] != expected:
-        raise AttnvizError(f"The array has shape {shape[-2:]}; the texts have {expected} queries and keys.")
+        raise AttnvizError(
+            f"The array has {shape[-2]} rows and {shape[-1]} columns; the texts have "
+            f"{expected[0]} queries and {expected[1]} keys."
+        )

@@ -71,17 +71,17 @@ def head_table(
         values: [query, key], as displayed.
         queries, keys: Rows and columns.
         text, model: The input text and the name of the model.
-        layer, head: from 0; the file counts from 1.
+        layer, head: from 0; in the file, from 1.
         stage: Stage of the values: "weights", "scaled", …
         explanation: What is hidden, merged or rescaled (`DisplayTokens.explanation`).
-        compared_with: The first sentence, if the values are changes from it to `text`.
+        compared_with: The sentence with which `text` is compared, if the values are differences.
         second: The second sentence of a pair with `text`.
         target: The target text of an encoder–decoder.
         attention: "encoder", "decoder" or "cross", if the model has several kinds.
         generated: The part of the text that the model generated.
         sampling: Sampling settings of the generated text: temperature, top k, top p, seed.
-        shown_share: [query], fraction of each row's weight on shown tokens, if rows are rescaled. The last
-            column then has the hidden fraction; for a change, the larger fraction of the two sentences.
+        shown_share: [query], fraction of each row's weight on displayed tokens, if rows are rescaled. The
+            last column then has the hidden fraction; for a difference, the larger one of the two sentences.
         hidden: Names of the hidden tokens.
     """
     texts = (

@@ -1,4 +1,4 @@
-"""`heads`: score every head of a model by a test, over many examples."""
+"""`heads`: score every head of a model on a test, over many examples."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def run(
         str | None, typer.Option(metavar="HOST:PORT", help="With --ray: address of a running cluster.")
     ] = None,
 ) -> None:
-    """Score every head by a test, over many examples.
+    """Score every head on a test, over many examples.
 
-    Each score has a confidence interval and a baseline without a model. The best head is chosen on one
+    Each score has a confidence interval and a baseline that needs no model. The best head is chosen on one
     half of the examples and scored on the other half. --out writes the scores of all heads.
     """
     model = with_settings(model, dtype, device)

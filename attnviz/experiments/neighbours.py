@@ -334,7 +334,8 @@ def read_lines(model: str, layer: int, lines: Lines) -> TextVectors:
 def _check_layer(entry: Entry, layer: int) -> None:
     layers = entry.layers_of(self_attention(entry))
     if not 0 <= layer < layers:
-        raise AttnvizError(f"{quoted(entry.name)} has only {plural(layers, 'layer')}. Choose one of them.")
+        count = plural(layers, "layer")
+        raise AttnvizError(f"{quoted(entry.name)} has {count}; there is no layer {layer + 1}.")
     if (kind := dict(entry.without_weights).get(layer)) is not None:
         raise AttnvizError(
             f"Layer {layer + 1} of {quoted(entry.name)} is {kind}; it has no attention weights."
@@ -363,7 +364,7 @@ def vector_of(block: Block, head: int, vector: str, place: int) -> Floats:
         AttnvizError: there is no such head or vector.
     """
     if not 0 <= head < len(block.query):
-        raise AttnvizError(f"The layer has only {plural(len(block.query), 'head')}. Choose one of them.")
+        raise AttnvizError(f"The layer has {plural(len(block.query), 'head')}; there is no head {head + 1}.")
     if vector not in _VECTORS:
         raise AttnvizError(
             f"{quoted(vector)} is not a vector of a head. Choose one of: {', '.join(_VECTORS)}."

@@ -36,7 +36,7 @@ def known_words(
 
     Raises:
         EmptyText: there are no words.
-        UnreadableText: the text has half of a surrogate pair.
+        UnreadableText: the text contains an unpaired surrogate.
         TextTooLong: there are more than `limit` tokens, or more than `readable.MAX_CHARACTERS` characters.
         UnknownWords: some words are not in the vocabulary; the error lists all of them.
     """

@@ -1,4 +1,4 @@
-"""Find the Chromium for the browser tests; as a script, install Chromium if it is missing."""
+"""Find Chromium for the browser tests; install it if this file is run as a script and it is missing."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ _DISABLED_BY_PLAYWRIGHT = (
     *("NetworkTimeServiceQuerying", "PreconnectToSearch"),
 )
 CLASSROOM = "classroom.local"
-"""A second host name for this machine, for tests without https, as on a teacher's computer."""
+"""A second host name for this machine, to test plain HTTP, as served by a teacher's computer."""
 
 QUIET = [
     "--no-sandbox",
@@ -40,7 +40,7 @@ QUIET = [
 
 
 def find() -> str | None:
-    """Return the path of Chromium: from the environment variable CHROMIUM, or else an installed browser."""
+    """Return the path of Chromium: the environment variable CHROMIUM if set, else an installed browser."""
     names = (chosen,) if (chosen := os.environ.get("CHROMIUM")) else NAMES
     return next(filter(None, map(shutil.which, names)), None)
 

@@ -28,7 +28,7 @@ def test_own_model_is_opened_and_generates_tokens(explore: Explore, tmp_path: Pa
     expect(page).to_have_url(re.compile("write=4"))
     explore.open_head(2, 3)
 
-    written = page.get_by_role("button", name=re.compile("written token"))
+    written = page.get_by_role("button", name=re.compile("generated token"))
     expect(written).to_have_count(4)
     expect(written.first).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Next token").click()

@@ -234,7 +234,7 @@ def test_write(page: Page, server: Server) -> None:
     lesson(page, server, "write", write=2, temperature="0.8", seed=4)
     story = page.locator(".root.passage")
 
-    written = story.locator("button.written")
+    written = story.locator("button.generated")
     expect(written).to_have_count(3)
     expect(story.locator(".place")).to_have_text("token 1 of 2")  # the next word is not a token yet
     page.get_by_role("button", name="Next word").click()

@@ -122,8 +122,8 @@ def test_memory_does_not_grow_with_the_text() -> None:
     ("arguments", "reason"),
     [
         ({"place": 15}, "There is no token 15"),
-        ({"head": 12}, "The layer has only 12 heads"),
-        ({"layer": 6}, "“minilm” has only 6 layers"),
+        ({"head": 12}, "The layer has 12 heads; there is no head 13"),
+        ({"layer": 6}, "“minilm” has 6 layers; there is no layer 7"),
         ({"vector": "value"}, "“value” is not a vector"),
         ({"within": "word " * 600}, "cannot read any of the lines"),
     ],

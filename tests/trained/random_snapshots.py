@@ -1,4 +1,4 @@
-"""Artificial snapshots of a training run, with distinct random numbers."""
+"""Artificial snapshots of a training run, with random values seeded by the step."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The measures of a translator, for known examples and for the shipped translators."""
+"""The metrics of a translator, on examples worked by hand and on the bundled translators."""
 
 import json
 from collections.abc import Sequence

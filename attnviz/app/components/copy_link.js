@@ -6,7 +6,7 @@ import { URL_CHANGED, removeParameters, replaceUrl } from "./browsing.js";
 import styles from "./copy_link.css";
 
 const COPIED_FOR = 2000; // milliseconds
-const OPENED = location.pathname; // the first page of this visit
+const OPENED = location.pathname; // path of the first page loaded in this session
 
 /** @typedef {{ query: string, always: string[], never: string[], shared_url: string }} Message sent and documented by copy_link.py */
 
@@ -31,8 +31,8 @@ class CopyLink extends View {
     window.addEventListener(URL_CHANGED, this.complete);
   }
 
-  /** Restores missing parameters: Streamlit may omit them after a change of page, and restores an
-   * earlier URL when the server corrects a parameter. */
+  /** Restores missing parameters: Streamlit may drop them on page navigation, and reverts to an earlier
+   * URL when the server corrects a parameter. */
   update(data) {
     this.data = data;
     this.page = location.pathname;

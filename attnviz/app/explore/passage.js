@@ -39,7 +39,7 @@ class Passage extends View {
   }
 
   build({ typed, tokens, written, pending }) {
-    const origin = written ? "written" : "typed";
+    const origin = written ? "generated" : "typed";
     const count = tokens.length - Number(pending);
     this.buttons = tokens.map((token, at) =>
       element(
@@ -47,7 +47,7 @@ class Passage extends View {
         {
           type: "button",
           class: origin,
-          "aria-label": at === count ? "next token, not written yet" : `${isolated(token.trim()) || "space"}, ${origin} token ${at + 1} of ${count}`,
+          "aria-label": at === count ? "next token, not generated yet" : `${isolated(token.trim()) || "space"}, ${origin} token ${at + 1} of ${count}`,
           onclick: () => this.pick(at),
         },
         element("bdi", { text: token }),

@@ -25,7 +25,7 @@ def passage(
         typed: Text before the tokens; "" for none.
         tokens: Tokens in order, each with the space before it.
         written: True if the model wrote the tokens, False if the visitor typed them.
-        pending: True if the last token is a placeholder for the next token, which is not written yet.
+        pending: True if the last token is a placeholder for the next token, which is not generated yet.
         chosen: Selected token, from 0; None for no token.
         on_pick: Called with the selected token, from 0.
     """

@@ -66,7 +66,7 @@ class Job(Generic[Found]):
 
     @property
     def queued(self) -> bool:
-        """True if the job waits for a thread."""
+        """True if the job is waiting for a thread."""
         return self.running and self._run is not None and not self._run.running()
 
     @property

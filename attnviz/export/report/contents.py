@@ -34,7 +34,8 @@ class Contents:
 
     Attributes:
         traces: One JSON object per trace.
-        numbers: Gzipped float32 values, such as weights (NaN where masked) and shown fractions of rows.
+        numbers: Gzipped float32 values, such as weights (NaN where masked) and, for each row, the fraction of
+            its weight on displayed tokens.
     """
 
     traces: list[JsonObject]
@@ -50,7 +51,7 @@ def contents(
 
     Args:
         shown: Matrices to show; None for all matrices of each trace.
-        minus: Trace that was subtracted from the only trace.
+        minus: Trace that was subtracted; `traces` then has one item.
 
     Raises:
         AttnvizError: there is no trace, or there are too many weights for one file.
@@ -72,7 +73,7 @@ def contents(
         first["texts"] += [
             each | {"name": "minus the weights for"} for each in _texts(minus) if each not in first["texts"]
         ]
-    # No time stamp, so that equal traces have equal files.
+    # No timestamp, so that equal traces give equal files.
     return Contents(objects, gzip.compress(bytes(numbers), 6, mtime=0))
 
 

@@ -113,9 +113,9 @@ class Figure:
     title: str
 
     def _repr_html_(self) -> str:
-        # The frame covers the picture. The picture is visible if the frame is removed, as in a notebook that
-        # JupyterLab does not trust, or stays empty because scripts are blocked: an empty frame is transparent
-        # if its element has the colour scheme of the page inside, which is light.
+        # The frame covers the picture. The picture is visible if the frame is removed (JupyterLab does so in
+        # an untrusted notebook), or if scripts are blocked, so that the frame is empty. An empty frame is
+        # transparent only if its element has the colour scheme of the page inside, which is light.
         picture = base64.b64encode(self.picture.svg().encode()).decode()
         packed = base64.b64encode(gzip.compress(self.page.encode(), 9, mtime=0)).decode()
         title = html.escape(self.title)
@@ -199,9 +199,10 @@ def show(
         kind: "encoder", "decoder", "cross" or "vision"; None for the first kind of the trace.
         layer: Layer to open, from 0; None for the first with weights.
         head: Head to open, from 0.
-        query: Token to follow, from 0, or its text if unique; None for all. The weights of several tokens
-            are summed.
-        view: "lines" or "matrix" for this layer's heads, "atlas" for thumbnails of all heads; None for both.
+        query: Query token to select, from 0, or its text if unique; None for all. The weights of several
+            tokens are summed.
+        view: "lines" or "matrix" for this layer's heads, "atlas" for thumbnails of all heads; None for the
+            atlas and the heads.
         hide_special: Hide the tokens that the tokenizer added.
         theme: "light", "dark", or "auto", which follows the notebook in JupyterLab, VS Code, Colab and
             nbconvert's pages; elsewhere, it follows the reader's system setting.

@@ -351,7 +351,7 @@ export class Report {
     const texts = [
       signed
         ? "Each line or cell is a difference of two weights: increases are solid and amber, decreases dashed and blue."
-        : "Each line or cell is a weight. In each head, the weights of a token sum to 100 %.",
+        : "Each line or cell is an attention weight.",
       this.facts.traces.every((each) => each.weights_only)
         ? "These weights were passed to attnviz, and are stored in float32."
         : "The model computed these weights; they are stored in float32.",

@@ -44,8 +44,8 @@ class Copying(NamedTuple):
         prefix_matching: [layer, head], the weight from a second occurrence to the word after the first
             occurrence (Olsson et al. 2022); high for induction heads.
         right: Accuracy on the second occurrences, except for the first word, which is not predictable.
-        first_loss: Mean −ln of the correct word's probability for the first occurrences.
-        second_loss: As `first_loss`, for the second occurrences, except for the first word.
+        first_loss: Mean cross-entropy loss, in nats, on the first occurrences.
+        second_loss: Mean cross-entropy loss, in nats, on the second occurrences, without the first word.
     """
 
     previous_word: Floats
@@ -116,7 +116,7 @@ def train_with_snapshots(
 
     Args:
         variant, seed: as in `train`.
-        steps: Number of steps; the learning rate schedule is always for `training.STEPS`.
+        steps: Number of steps; the learning rate schedule always spans `training.STEPS` steps.
         at: Steps at which to take a snapshot.
     """
 
@@ -130,7 +130,7 @@ def snapshot(storyteller: Storyteller, step: int) -> Snapshot:
     """Evaluate a storyteller.
 
     Args:
-        storyteller: The storyteller; its weights are rounded to float16, as in a file.
+        storyteller: Its weights are rounded in place to float16, the precision of the stored weights.
         step: Number of training steps so far.
     """
     storyteller.model.half().float()

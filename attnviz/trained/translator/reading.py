@@ -22,7 +22,7 @@ def tokens(text: str) -> tuple[Token, ...]:
 
     Raises:
         EmptyText: there are no words.
-        UnreadableText: the text has half of a surrogate pair.
+        UnreadableText: the text contains an unpaired surrogate.
         TextTooLong: there are more than `TOKEN_LIMIT` tokens, or more than `MAX_CHARACTERS`.
         UnknownWords: some words are not in the vocabulary; the error lists all of them.
     """
@@ -67,7 +67,7 @@ def _plain(character: str) -> str:
 
 
 def _english(piece: Piece) -> Iterator[Piece]:
-    """Split "didn't" into "did" and "not"; remove apostrophes at the end, which are quotation marks."""
+    """Split "didn't" into "did" and "not"; remove trailing apostrophes, which are quotation marks."""
     word, start, end = piece
     if word[-3:].lower() == "n't" and word[:-3].lower() in ENGLISH:
         yield Piece(word[:-3], start, end - 3)

@@ -53,7 +53,7 @@ class Settings:
 
     @classmethod
     def of(cls, variant: str, seed: int | None = None) -> Settings:
-        """Return the settings of a variant's bundled weights, optionally with another seed."""
+        """Return the settings that trained a variant's bundled weights, optionally with another seed."""
         recipe = VARIANTS[variant]
         seed = recipe.seed if seed is None else seed
         return cls(variant=variant, seed=seed, sizes=Sizes(n_heads=recipe.n_heads))
@@ -86,7 +86,7 @@ def learn(settings: Settings, model: Network, corpus: Corpus) -> Iterator[Progre
 
 
 def schedule(settings: Settings, step: int) -> float:
-    """Return the factor of the learning rate at a step, counted from 1.
+    """Return the learning rate at a step, counted from 1, as a fraction of its maximum.
 
     It increases linearly during the warm-up and then decreases linearly, almost to 0.
     """

@@ -1,4 +1,4 @@
-"""Figures of words, pooled heads, summed tokens and differences contain the values that NumPy computes."""
+"""Figures with merged words, pooled heads, summed tokens or differences agree with NumPy."""
 
 from dataclasses import replace
 from typing import Any

@@ -27,9 +27,9 @@ _MAX_LISTED = 8
 
 _FIRST = "the initial edit of Intervene, and its model"
 _HELP = (
-    "Changes as text: “encoder 4-2” ablates a head, “encoder 4-2 10” only the row of token 10; “encoder 4-2 "
-    "10 >8” moves all weight of that row to token 8, “encoder 4-2 >8” does so in all rows; “encoder 4-2 10 "
-    "3>8” moves the row’s weight on token 3 to token 8."
+    "You can also type changes. “encoder 4-2” ablates a head; “encoder 4-2 10” ablates only the row of token "
+    "10. “encoder 4-2 10 >8” moves all weight of this row to token 8; “encoder 4-2 >8” does so in every row. "
+    "“encoder 4-2 10 3>8” moves only the weight on token 3."
 )
 
 
@@ -52,7 +52,7 @@ def choose() -> tuple[Intervention, DeltaGenerator, DeltaGenerator]:
         The selection and its edits, the container for the picture, and the container for the effect.
 
     Raises:
-        AttnvizError: the model cannot read the sentence, or is no longer usable.
+        AttnvizError: the model cannot read the sentence, or is no longer available.
     """
     text, entry, (numbers, word) = choosing.sentence_and_model(4, 3)
     given = ModelInput(text)
@@ -90,9 +90,9 @@ def _ablate_first(entry: Entry, edit: Edit) -> None:
 
 
 def _redirect(chosen: Intervention) -> None:
-    """Draw a select of key tokens, and the button that redirects the row to the selected token.
+    """Draw a menu of key tokens, and the button that redirects the row to the selected token.
 
-    The default is the token with the second largest weight, special tokens last.
+    The default is the token with the second-largest weight; special tokens rank last.
     """
     if chosen.entry.family in ABLATION_ONLY:
         st.markdown(
