@@ -53,7 +53,7 @@ class Window:
         return max(1, ceil(self.span / MAX_CELLS))
 
     def fitted(self, queries: int, keys: int) -> Window:
-        """Return the nearest window that lies inside a text."""
+        """Return the nearest window that overlaps the text; its span is at most the longer side."""
         span = min(max(self.span, MIN_SPAN), max(queries, keys))
         row, column = (
             max(0, min(first, count - span)) for first, count in ((self.row, queries), (self.column, keys))

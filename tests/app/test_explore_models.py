@@ -112,6 +112,8 @@ def test_layers_without_attention_weights_are_named(opened: Open) -> None:
     read = view(model, ModelInput(PROMPT))
     original = attnviz.trace(PROMPT, model).stack("decoder")
     assert np.array_equal(traces.model_weights(read.model, read.given, "decoder")[1::2], original)
+    filtered = visit("explore", model=model, text=PROMPT, filter="previous")
+    assert f"of {original.shape[0] * original.shape[1]} heads." in page_text(filtered)
     for page in ("find", "intervene", "score_heads", "compare", "beyond_weights"):
         clean(open_page(page, model=model, text=PROMPT, layer="3"))
 

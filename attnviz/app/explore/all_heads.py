@@ -80,10 +80,12 @@ def _selected_filter(view: View) -> Behaviour | None:
 
 def _explain(view: View, behaviour: Behaviour) -> None:
     """Show the rule, the number of heads that follow it, and the heads with the highest scores."""
-    found = f"**{behaviour.found.sum()} of {behaviour.found.size} heads.**"
+    heads = behaviour.score.shape[1]
+    with_weights = behaviour.found.size - len(view.model.without_weights) * heads
+    found = f"**{behaviour.found.sum()} of {with_weights} heads.**"
     # The rule can contain special tokens, and these can contain Markdown characters.
     rule = markdown.plain(behaviour.sentence)
-    heads, described = behaviour.score.shape[1], behaviour.formatted_scores()
+    described = behaviour.formatted_scores()
     order = np.argsort(-behaviour.score.ravel(), kind="stable").tolist()
     first = [f"**{head_name(*divmod(at, heads))}** {described[at]}" for at in order[:_MAX_LISTED]]
     st.markdown(f":small[{found} {rule} Highest: {'; '.join(first)}.{_note(view, behaviour)}]")
