@@ -44,11 +44,6 @@ def signed_percent(change: float) -> str:
     return ("" if not size else "+" if change > 0 else "−") + plural(size, "point")
 
 
-def points(change: float) -> str:
-    """Format the size of a difference in percentage points: ±0.364 → "36 percentage points"."""
-    return plural(round(abs(100 * change)), "percentage point")
-
-
 def decimal(number: float, digits: int = 2) -> str:
     """Format a number with a fixed number of digits: −14.2 → "−14.20"; never "−0.00"; "–" for NaN."""
     return NO_NUMBER if isnan(number) else f"{number:z.{digits}f}".replace("-", "−")

@@ -18,7 +18,7 @@ with page("learn", "Learn", lambda: None):
     part(
         "attention",
         "Attention, one question per page",
-        "Type sentences of your own. Read the pages in order, or start with any of them.",
+        "Read the pages in order, or start with any of them. On most pages, you can type your own sentences.",
     )
     part(
         "translator",

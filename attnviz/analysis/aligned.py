@@ -116,8 +116,9 @@ def aligned_sentences(first: DisplayTokens, second: DisplayTokens) -> tuple[Plac
     shorter = min(sum(map(_is_word, text.groups)) for text in (first, second))
     if not same or 2 * same < shorter:
         raise AttnvizError(
-            f"The texts share {same} of the shorter text’s {plural(shorter, 'word')} in the same order; at "
-            "least half are required. Change fewer words."
+            f"The texts are too different to compare: {same} of the shorter text’s "
+            f"{plural(shorter, 'token')} are in both, in the same order; at least half are required. "
+            "Change fewer words."
         )
     return places
 

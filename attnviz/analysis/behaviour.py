@@ -8,7 +8,7 @@ import numpy as np
 
 from attnviz.analysis.display_tokens import DisplayTokens, queries_and_keys, rescaled
 from attnviz.analysis.entropy import bits
-from attnviz.analysis.rules import NEAR_KEYS, OF_ALL, RULES, Rule, near, rule_scores
+from attnviz.analysis.rules import NEAR_KEYS, RULES, Rule, near, rule_scores
 from attnviz.text import isolated, percent
 from attnviz.trace import Floats, Kind, Mask, Trace, checked_trace
 
@@ -106,8 +106,8 @@ def facts(
 
     Returns:
         layer × head strings: "attends to the previous token (87 %)", "attends to [CLS] (54 %)",
-        "attends to itself (8 % of its attention, 61 % of its attention to shown tokens)", "attends broadly
-        (like equal weights on 9 of 15 tokens)", …; percentages are means over the queries with such a key.
+        "attends to itself (8 %; 61 % without hidden tokens)", "attends broadly (like equal weights on 9 of
+        15 tokens)", …; percentages are means over the queries with such a key.
     """
     places = _places(weights, queries, keys, np.ones(weights.shape[:-1], dtype=np.float32))
     of_all = places if shown is None else _places(weights, queries, keys, shown)
@@ -124,7 +124,7 @@ def facts(
         if best[at] >= _MIN_NAMED_SHARE:
             name, share = names[strongest[at]], percent(float(best[at]))
             if shown is not None:
-                share = f"{percent(float(of_all[name][at]))} {OF_ALL}, {share} {OF_ALL} to shown tokens"
+                share = f"{percent(float(of_all[name][at]))}; {share} without hidden tokens"
             described.append(f"{name} ({share})")
         else:
             how = "attends broadly" if relative[at] >= _MIN_BROAD_ENTROPY else "attends to no fixed position"

@@ -145,7 +145,7 @@ class DisplayTokens:
     @property
     def explanation(self) -> str:
         """How the displayed weights were computed from the model's weights, in words."""
-        rescaling = "in heads with a sink, part of each row’s weight is on the sink" if self.sink else ""
+        rescaling = "part of each row’s weight is on the head’s sink, not on a token" if self.sink else ""
         if self.has_hidden:
             rescaling = "each row rescaled to sum to 100 %" + (", without the sink" if self.sink else "")
         return "; ".join(filter(None, (*self._notes(), rescaling))) or "nothing hidden, merged or rescaled"

@@ -24,9 +24,6 @@ Places = NDArray[np.intp]
 
 _CHUNK_WEIGHTS = 2**22  # weights per step, to limit memory in long texts
 
-OF_ALL, OF_WORDS = "of its attention", "of its attention to words"
-"""The denominator of a fraction: all of a token's attention, or its attention to ordinary tokens."""
-
 
 @dataclass(frozen=True, eq=False)
 class _TextWeights:
@@ -67,7 +64,7 @@ class Rule:
 
     Attributes:
         name: One or two words.
-        target: End of the definition “Mean attention of a token to …”, or “Mean …” if not `is_attention`.
+        target: End of the definition “Mean weight of a token on …”, or “Mean …” if not `is_attention`.
         measure: Returns the value of each query, before `_means` averages and rescales these values.
         words: True to exclude special tokens and rescale rows; False to count special tokens as keys.
         minimum, uniform_ratio: Explore's filter finds heads that score at least `minimum` and at least
@@ -85,38 +82,32 @@ class Rule:
     is_attention: bool = True
     single: bool = True
 
-    @property
-    def denominator(self) -> str:
-        """Denominator of the score, `OF_WORDS` or `OF_ALL`; "" if it is not a fraction of attention."""
-        return "" if not self.is_attention else OF_WORDS if self.words else OF_ALL
-
     def amount(self, score: float, raw: float) -> str:
-        """Format a score: "17 % of its attention, 64 % of its attention to words".
+        """Format a score: "17 % (64 % without special tokens)".
 
         If both percentages are equal, because no attention is on special tokens, the second is omitted.
         """
-        if self.denominator == OF_WORDS and percent(raw) == percent(score):
-            return f"{percent(raw)} {OF_ALL}"
-        both = f"{percent(raw)} {OF_ALL}, " if self.denominator == OF_WORDS else ""
-        return f"{both}{percent(score)} {self.denominator}".rstrip()
+        if not self.is_attention or not self.words or percent(raw) == percent(score):
+            return percent(score)
+        return f"{percent(raw)} ({percent(score)} without special tokens)"
 
     @property
     def definition(self) -> str:
         """Definition of the score, without a full stop."""
-        return self._description(f", as a fraction {self.denominator}" if self.denominator else "")
+        return self._description("")
 
     @property
     def condition(self) -> str:
         """Condition of the filter, without a full stop."""
-        bounds = [f"at least {percent(self.minimum)} {self.denominator}".rstrip()] if self.minimum else []
+        bounds = [f"at least {percent(self.minimum)}"] if self.minimum else []
         if self.uniform_ratio:
-            bounds.append(f"at least {self.uniform_ratio:g} times the score of uniform attention")
+            bounds.append(f"at least {self.uniform_ratio:g} times that of uniform attention")
         return self._description(f": {', and '.join(bounds)}")
 
-    def _description(self, amount: str) -> str:
+    def _description(self, bounds: str) -> str:
         treatment = "excluded, rows rescaled" if self.words else "excluded as queries, counted as keys"
-        subject = "Mean attention of a token to" if self.is_attention else "Mean"
-        return f"{subject} {self.target}{amount} (special tokens {treatment})"
+        subject = "Mean weight of a token on" if self.is_attention else "Mean"
+        return f"{subject} {self.target}{bounds} (special tokens {treatment})"
 
 
 def _attention_to(cells: Mask, weights: Floats, open_cells: Mask) -> Rows:

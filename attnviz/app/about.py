@@ -25,7 +25,8 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
   that is part of every row’s softmax but belongs to no token (Agarwal et al. 2025).
 - Our **translators** have three kinds of attention: in the *encoder* the English words attend to each other;
   in the *decoder* each French word attends to the French words so far; in *cross*-attention, to the English
-  words. The output of a French word predicts the next one. [START] and [END] are special tokens.
+  words. The next French word is predicted from the decoder's output at the last
+  one. [START] and [END] are special tokens.
 - In a **decoder** such as GPT-2, each token attends only to itself and earlier tokens. The next word is
   predicted at the last token: the prediction of a word uses the row of the token before it.
 - If two sentences are **read together**, ᴬ or ᴮ after a token marks its sentence.
@@ -49,7 +50,7 @@ def meaning_of_a_weight() -> None:
 - In deep layers, the vector of a token is **a mixture** of several tokens (Abnar & Zuidema 2020).
 - Heads do **different things** (Voita et al. 2019); averaging them hides this.
 - **One pair of sentences proves little**: in the second sentence of the example *trophy / suitcase*,
-  head 4-2 of MiniLM, a small BERT, attends to the wrong noun.
+  head 4-2 of MiniLM, a small BERT, attends from *it* to the wrong noun.
 - If a token attends to more than $d_{head}$ + 1 tokens, other weights give the same output (Brunner et al.
   2020).
 """
@@ -79,7 +80,8 @@ def limits() -> None:
 - A word with a character outside MiniLM's vocabulary becomes [UNK], shown with the typed word; MiniLM
   was trained on English.
 - A page shows at most {MAX_WEIGHTS:,} weights per kind of attention ({isqrt(MAX_WEIGHTS // 12**2)} tokens
-  with 12 × 12 heads), or a quarter if you may not open models. If you may, Explore also shows longer texts.
+  with 12 × 12 heads); for visitors who can use only the models of the list, a quarter of this. For visitors
+  who can open their own models, Explore also shows longer texts.
 - No picture, font or script is loaded from another host, and no sentence is logged.
 """
     )

@@ -90,7 +90,7 @@ def build_sentence(reader: Entry, built: Callable[[str], None]) -> None:
     """If the model is a storyteller, draw a button that calls `built` with a random sentence for it."""
     if reader.engine == "storyteller":
         st.button(
-            "Build a sentence",
+            "Random sentence",
             on_click=lambda: built(beginning(Random())),  # noqa: S311 - not for security
             icon=":material/casino:",
             type="tertiary",

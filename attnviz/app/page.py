@@ -23,7 +23,7 @@ _NO_MEMORY = "can't allocate memory"  # part of torch's message
 _OUT_OF_MEMORY = "This server is out of memory. Try again later, or with a shorter text."
 _TEACHERS_VIEW = (
     "For a projector: one part of the page at a time, in large type. The keys → and ←, or the buttons of a "
-    "clicker, move forward and back; a full stop blanks the screen."
+    "clicker, move forward and back; the full-stop key (.) blanks the screen."
 )
 
 

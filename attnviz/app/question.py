@@ -222,7 +222,7 @@ def _verdict(guessed: str | None, right: str | None) -> str:
         return "No option was marked as correct"
     if guessed == right:
         return "Yes"
-    return f"Not quite: {markdown.plain(right)}" if guessed else markdown.plain(right)
+    return f"Not quite. Answer: {markdown.plain(right)}" if guessed else markdown.plain(right)
 
 
 def on_page(name: str) -> Question | None:

@@ -20,7 +20,7 @@ def unfamiliar(groups: Iterable[DisplayToken]) -> str:
     words: list[int] = []  # number of pieces of each word
     for group in groups:
         if group.label.startswith(UNKNOWN):
-            unknown[markdown.code(group.label)] = None
+            unknown[markdown.code(group.label.split(" ", 1)[-1])] = None
         if group.label.startswith("##") and words:
             words[-1] += 1
         elif not group.special and any(map(str.isalnum, group.label)):
@@ -30,9 +30,10 @@ def unfamiliar(groups: Iterable[DisplayToken]) -> str:
     if unknown:
         more = [f"{len(unknown) - _MAX_QUOTED:,} more"] if len(unknown) > _MAX_QUOTED else []
         quoted = joined([*list(unknown)[:_MAX_QUOTED], *more])
-        notes.append(f"MiniLM replaces all unknown characters with the same token: {quoted}.")
+        notes.append(f"Not in MiniLM’s vocabulary: {quoted}. Each becomes the token [UNK].")
     if split and 2 * split >= len(words):
         notes.append(
-            f"Split into pieces (##): {split} of {plural(len(words), 'word')}. MiniLM was trained on English."
+            f"MiniLM was trained on English. It splits {split} of {plural(len(words), 'word')} into "
+            "pieces (##)."
         )
     return " ".join(notes)

@@ -116,7 +116,7 @@ def _score(relation: str, query: Query, read: Answers) -> Scored:
 
 def _baseline_name(offset: int) -> str:
     """Return the name of the baseline that always answers with the word at this distance."""
-    return f"always the word {plural(abs(offset), 'place')} {'later' if offset > 0 else 'earlier'}"
+    return f"always the word {plural(abs(offset), 'position')} {'after' if offset > 0 else 'before'} it"
 
 
 def parse(text: str) -> tuple[AnnotatedSentence, ...]:

@@ -18,7 +18,9 @@ from attnviz.trace import Floats, Kind, Mask, Trace
 
 Query = Literal["pronoun", "nouns"]
 
-_BASELINE = "half of the pairs in which the head favours a different noun in each sentence (chance)"
+_BASELINE = (
+    "chance level, half of the fraction of pairs in which the head favours a different noun in each sentence"
+)
 
 _NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
 _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."
@@ -100,7 +102,7 @@ SOURCE = Source(
 def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
     question = (
         f"Share of pairs (“… too tired” and “… too narrow”) in which, in both sentences, {question}; "
-        "a head that favours the same noun in both sentences scores 0 %"
+        "a pair in which it favours the same noun twice counts as 0"
     )
     return HeadTest(name, question, SOURCE, partial(_score, query), "right")
 

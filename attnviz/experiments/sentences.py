@@ -46,8 +46,9 @@ def check_any_read(read: int, unit: str, skipped: Sequence[SkippedSentence]) -> 
         AttnvizError: the model could read no example.
     """
     if not read:
+        first = [f"The first one: {each.reason}" for each in skipped[:1]]
         raise AttnvizError(
-            " ".join([f"The model cannot read any of the {unit}.", *(each.reason for each in skipped[:1])])
+            " ".join([f"The model cannot read any of the {unit}. Choose another model or text.", *first])
         )
 
 

@@ -93,8 +93,8 @@ class Edit:
         if match is None:
             shown = text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
             raise InvalidEdit(
-                f"“{shown}” is not an edit. Valid: “encoder 2-1 9 2>7”: in layer 2, head 1 of the "
-                "encoder, it moves the weight of row 9 on key 2 to key 7."
+                f"“{shown}” is not a valid change. For example, “encoder 2-1 9 2>7” moves, in encoder "
+                "head 2-1, the weight of row 9 from key 2 to key 7."
             )
         kind, layer, head, *row = match.groups()
         query, source, target = (None if number is None else int(number) - 1 for number in row)

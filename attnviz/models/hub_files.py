@@ -186,9 +186,8 @@ def translated_errors(name: str) -> Iterator[None]:
         json.JSONDecodeError,
     ) as error:
         raise ModelNotReachable(
-            f"The hub cannot be reached, or another server answers in its place, so {model} cannot be "
-            "downloaded. Check the network. Without the hub, attnviz can open bundled models, folders and "
-            "earlier downloads."
+            f"{model} cannot be downloaded: the Hugging Face hub cannot be reached. Check the network and "
+            "its proxy. Without the hub, attnviz can open bundled models, folders and earlier downloads."
         ) from error
     except OSError as error:
         raise ModelNotReachable(

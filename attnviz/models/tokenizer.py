@@ -69,11 +69,9 @@ class TokenizedText:
     type_ids: tuple[int, ...]
 
 
-def empty_text_error(where: str = "here") -> EmptyText:
-    """Return the error for an empty text."""
-    return EmptyText(
-        f"There is nothing {where} for the model to read. Type a sentence, for example: The dog is tired."
-    )
+def empty_text_error(part: str = "text") -> EmptyText:
+    """Return the error for an empty text, or for a part of it, such as the second sentence."""
+    return EmptyText(f"The {part} is empty. Type a sentence, for example: The dog is tired.")
 
 
 class TextTokenizer:
@@ -159,7 +157,7 @@ class TextTokenizer:
         tokens = self._with_spans(encoding, texts)
         for number, each in enumerate(texts):
             if not each.strip() or all(token.special for token in tokens if token.sentence == number):
-                raise empty_text_error("in the second sentence" if number else "here")
+                raise empty_text_error("second sentence" if number else "text")
         n_types = self._types if isinstance(self._types, int) else 2
         return TokenizedText(tokens, tuple(number if number < n_types else 0 for number in encoding.type_ids))
 

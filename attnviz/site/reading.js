@@ -185,7 +185,7 @@ function facts(weights, left, { layers, heads }, tokens) {
     const best = places.reduce((one, other) => (other.share > one.share ? other : one));
     if (best.share >= NOTABLE) {
       const share = percent(best.share, 0);
-      return `${best.name} (${left ? `${percent(best.ofAll, 0)} of its attention, ${share} of its attention to shown tokens` : share})`;
+      return `${best.name} (${left ? `${percent(best.ofAll, 0)}; ${share} without hidden tokens` : share})`;
     }
     const bits = rows.map(({ values }) => -mean(values.map((value) => value * Math.log2(Math.max(value, 1e-30)))) * size);
     const maximum = mean(rows.map(({ values }) => Math.log2(Math.max(values.filter(Boolean).length, 1))));

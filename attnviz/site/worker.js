@@ -82,7 +82,7 @@ export class Model {
     const { max_tokens: maxTokens, shard_rows: size, width } = this.manifest;
     if (text.length > MAX_CHARACTERS) throw new RangeError(`This text has more than ${MAX_CHARACTERS} characters. Shorten it and try again.`);
     const tokens = this.tokenizer.tokens(text);
-    if (tokens.length === 2) throw new RangeError("There is nothing here for the model to read. Type a sentence, for example: The dog is tired.");
+    if (tokens.length === 2) throw new RangeError("The text is empty. Type a sentence, for example: The dog is tired.");
     if (tokens.length > maxTokens) throw new RangeError(`This text has ${tokens.length} tokens; this page reads at most ${maxTokens}. Shorten it and try again.`);
     const words = await Promise.all(
       tokens.map(async ({ id }) => {

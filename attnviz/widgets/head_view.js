@@ -30,8 +30,8 @@ const MIN_LABELLED = 0.0005; // smaller weights round to 0.0 %
 /**
  * @typedef {{ pixels: string, exact: string | null, view: "lines" | "matrix", layer: number, heads: number[],
  *   heads_total: number, query_tokens: ShownToken[], key_tokens: ShownToken[], query: number | null, key: number |
- *   null, together?: number[], part?: import("./window.js").Part | null, heading: string, row_axis?: string, kind: "sequential" | "diverging", unit: "percent" | "score" | "signed percent", note:
- *   string, caption: string, filename: string }} Message as sent and described by app/components/head_view.py
+ *   null, together?: number[], part?: import("./window.js").Part | null, heading: string, row_axis?: string, kind: "sequential" | "diverging", unit: "percent" | "score" | "signed percent", hatched?: string,
+ *   note: string, caption: string, filename: string }} Message as sent and described by app/components/head_view.py
  */
 
 /** @extends {View<Message>} */
@@ -252,7 +252,7 @@ class HeadView extends View {
 
   /** Formats a number. In reports of long texts, a negative number is minus the upper bound of an omitted weight. */
   number(value) {
-    if (Number.isNaN(value)) return "masked";
+    if (Number.isNaN(value)) return this.data.hatched ?? "masked";
     const limit = this.data.unit === "percent" && value < 0;
     return limit ? `at most ${formatNumber(-value, "percent")}` : formatNumber(value, this.data.unit);
   }

@@ -355,19 +355,19 @@ export class Matrix {
   }
 }
 
-/** Returns the labels at the ends and the middle of the colour scale, and whether cells are masked. */
+/** Returns the labels at the ends and the middle of the colour scale, and that of hatched cells, or "" for none. */
 function legendOf({ data }, shown) {
   const same = new Set(shown.map(({ high }) => high)).size === 1;
-  const masked = shown.some(({ values }) => values.includes(255));
-  if (!shown.length) return { ticks: ["", "", ""], masked: false };
+  const hatched = shown.some(({ values }) => values.includes(255)) ? (data.hatched ?? "masked") : "";
+  if (!shown.length) return { ticks: ["", "", ""], hatched };
   const value = (place) => valueAt(place, data.kind, shown[0].high);
   const text = (place) => (value(place) === 0 ? formatBrief(0, data.unit) : formatNumber(value(place), data.unit));
-  if (same) return { ticks: [text(0), text(0.5), text(1)], masked };
+  if (same) return { ticks: [text(0), text(0.5), text(1)], hatched };
   const [zero, largest] = [formatBrief(0, data.unit), "each head’s maximum"];
-  return { ticks: data.kind === "diverging" ? ["−", zero, largest] : [zero, "", largest], masked };
+  return { ticks: data.kind === "diverging" ? ["−", zero, largest] : [zero, "", largest], hatched };
 }
 
-export function drawLegend(pen, x, y, width, { ticks, masked }, kind) {
+export function drawLegend(pen, x, y, width, { ticks, hatched }, kind) {
   const { theme } = pen;
   const levels = theme.levels(kind);
   const steps = 64;
@@ -382,11 +382,11 @@ export function drawLegend(pen, x, y, width, { ticks, masked }, kind) {
   pen.text(x + width / 2, y + 20, ticks[1], { ...text, anchor: "middle" });
   pen.text(x + width, y + 20, ticks[2], { ...text, anchor: "end" });
   pen.text(x + width / 2, y + 34, SCALE, { ...text, anchor: "middle" });
-  if (masked) {
+  if (hatched) {
     const cell = { values: new Uint8Array([255]), rows: 1, columns: 1 };
     pen.levels(x + width + 20, y - 1, 12, 12, cell, kind);
     pen.rect(x + width + 20, y - 1, 12, 12, { stroke: theme.grid });
-    pen.text(x + width + 38, y + 5, "masked", text);
+    pen.text(x + width + 38, y + 5, hatched, text);
   }
   return y + LEGEND_HEIGHT;
 }

@@ -131,7 +131,7 @@ def test_new_sentence_removes_the_old_tokens_from_the_link() -> None:
     assert app.selectbox(key="query").value == "13 narrow"
     clean(app.text_input(key="text").set_value("Birds sing.").run())
     assert app.selectbox(key="query").value == "3 sing"
-    assert app.selectbox(key="key").value == "the strongest"
+    assert app.selectbox(key="key").value == "largest weight"
     assert not {"query", "key", "show"} & set(app.query_params)
 
 

@@ -133,7 +133,7 @@ def test_new_text_or_image_selects_the_last_word_and_its_head() -> None:
     assert app.selectbox(key="patch").value == "row 5, column 2"
     app.text_input(key="question").set_value("what zebra is red?")
     app.run()
-    assert "zebra. This model was trained on two questions" in app.error[0].value
+    assert "zebra. This model was trained on two kinds of questions" in app.error[0].value
     app.text_input(key="question").set_value("which shape is red?")
     clean(app.run())
     message = message_to(app, "patches")

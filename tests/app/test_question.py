@@ -22,7 +22,7 @@ def test_question_in_a_link_is_shown_and_judges_the_guess(page: str) -> None:
     assert "Who was late?" in [each.value for each in app.markdown]
     assert list(guess.options) == ["the lawyer", "the witness"]
     guess.set_value("the lawyer").run()
-    assert verdict(app) == "**Not quite: the witness.**"
+    assert verdict(app) == "**Not quite. Answer: the witness.**"
 
 
 def test_question_without_a_correct_option_is_kept_per_page_and_removable() -> None:

@@ -219,7 +219,7 @@ def test_translate(page: Page, server: Server) -> None:
 
 def test_cause(page: Page, server: Server) -> None:
     lesson(page, server, "cause", edits="dog to road")
-    expect(page.get_by_text("“dog to road” is not an edit")).to_be_visible()
+    expect(page.get_by_text("“dog to road” is not a valid change")).to_be_visible()
     page.get_by_role("radio", name="7 road", exact=True).press("Space")
     translation = page.locator(".st-key-slide-picture p").filter(has_text="Now:")
     expect(translation).to_contain_text("car elle était")
@@ -237,7 +237,7 @@ def test_write(page: Page, server: Server) -> None:
     written = story.locator("button.generated")
     expect(written).to_have_count(3)
     expect(story.locator(".place")).to_have_text("token 1 of 2")  # the next word is not a token yet
-    page.get_by_role("button", name="Next word").click()
+    page.get_by_role("button", name="Next token").click()
     expect(written).to_have_count(4)
     assert_in_url(page, write="3", written_word="3")
     story.get_by_role("button", name="Previous token").click()

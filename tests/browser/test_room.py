@@ -124,7 +124,7 @@ def join(lesson: Lesson) -> None:
     for page in lesson.students:
         assert_status(page, "Your teacher has not opened a page yet.")
         expect(page.get_by_text(f"You are in room {code}.")).to_be_visible()
-    assert_status(teacher, "3 here · 3 following.")
+    assert_status(teacher, "3 in the room · 3 following.")
 
 
 def follow(lesson: Lesson) -> None:
@@ -218,13 +218,13 @@ def leave(lesson: Lesson) -> None:
     student, other = lesson.students[1:]
     title = "Learn"
     press(student, "Stop following")
-    assert_status(lesson.teacher, "3 here · 2 following.")
+    assert_status(lesson.teacher, "3 in the room · 2 following.")
     menu(lesson.teacher).filter(has_text="Learn").click()
     expect(other.get_by_role("heading", name=title)).to_be_visible()
     expect(student.get_by_role("heading", name="Layer 4 · Head 2", exact=True)).to_be_visible()
     press(student, "Follow again")
     lesson.assert_all_show(title)
-    assert_status(lesson.teacher, "3 here · 3 following.")
+    assert_status(lesson.teacher, "3 in the room · 3 following.")
 
 
 def check_key_is_secret(lesson: Lesson, server: Server) -> None:
@@ -239,7 +239,7 @@ def check_key_is_secret(lesson: Lesson, server: Server) -> None:
 
 def reconnect(lesson: Lesson) -> None:
     """Check that the room survives a restart of the server."""
-    assert_status(lesson.teacher, "3 here · 3 following.")
+    assert_status(lesson.teacher, "3 in the room · 3 following.")
     assert_votes(lesson.teacher, "first 1now 0", "first 2now 3")
     for page in (lesson.teacher, *lesson.students):  # wait until the page has reconnected
         wait_idle(page)
@@ -248,5 +248,5 @@ def reconnect(lesson: Lesson) -> None:
     end = lesson.teacher.get_by_role("region", name="Live room").get_by_role("button", name="End room")
     end.dblclick()  # two separate clicks could be too far apart on a busy machine
     for page in lesson.students:
-        expect(page.get_by_role("alert")).to_contain_text("This room is closed.")
+        expect(page.get_by_role("alert")).to_contain_text("This room has ended.")
     expect(lesson.teacher.get_by_role("region", name="Live room")).to_be_hidden()

@@ -85,7 +85,7 @@ def test_link_keeps_the_sentence_and_the_head(site: Page, context: BrowserContex
 
 
 def test_invalid_text_shows_the_reason(site: Page) -> None:
-    for text, reason in ((" ", "nothing here"), ("word " * 190, "at most 128")):
+    for text, reason in ((" ", "text is empty"), ("word " * 190, "at most 128")):
         type_into(site, "Sentence", text)
         expect(site.get_by_role("status")).to_contain_text(reason)
     expect(site.locator(".words")).to_contain_text("it attends to dog")

@@ -149,7 +149,7 @@ def test_scores_equal_a_loop(
                     assert np.isnan(figures.mean[layer]).all()
                     continue
                 assert figures.mean[layer, head] == pytest.approx(single_scores.mean(), abs=1e-5)
-                if rule.denominator:
+                if rule.is_attention:
                     raw = [
                         score
                         for n, (t, k) in enumerate(zip(texts, tokens, strict=True))

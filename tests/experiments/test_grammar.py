@@ -119,9 +119,9 @@ def test_words_without_attention_have_no_answer() -> None:
 def test_baseline_is_the_most_frequent_distance() -> None:
     found = answers_of_heads(TEXT, {})
     name, baseline = scores("determiner to noun", found).baseline
-    assert (name, baseline.tolist()) == ("always the word 1 place later", [[0.5]])
+    assert (name, baseline.tolist()) == ("always the word 1 position after it", [[0.5]])
     name, baseline = scores("object to verb", found, found).baseline
-    assert (name, baseline.tolist()) == ("always the word 3 places earlier", [[1.0]])
+    assert (name, baseline.tolist()) == ("always the word 3 positions before it", [[1.0]])
     assert scores("auxiliary to verb", found).baseline[0] == ""
 
 

@@ -202,7 +202,7 @@ def test_public_patching_function(folder_of: FolderOf) -> None:
     assert [str(edit) for edit in rows.patched[:2]] == ["decoder 2-1 1", "decoder 2-1 2"]
     short = attnviz.patching(SENTENCE, CORRUPTED, folder, place=12, rows_of="2-1")
     assert short.patched == rows.patched
-    with pytest.raises(attnviz.InvalidEdit, match="“2-1” is not an edit"):  # the kind is ambiguous
+    with pytest.raises(attnviz.InvalidEdit, match="“2-1” is not a valid change"):  # the kind is ambiguous
         attnviz.patching(TIRED, NARROW, "translator", place=9, rows_of="2-1")
     for wrong in ("decoder 2-1 3", "decoder 2-9", "encoder 1-1"):
         with pytest.raises(attnviz.InvalidEdit, match=f"“{wrong}” is not a head of this model"):

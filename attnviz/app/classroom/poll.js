@@ -98,7 +98,7 @@ export class PollPanel {
       const hint = shown ? "" : ` ${hidden}`;
       return `${votes} of ${here} voted${when}.${open ? "" : " The vote is closed."}${hint}`;
     }
-    if (open) return mine === null ? "Choose one." : "You have voted. You can change your answer until the vote is closed.";
+    if (open) return mine === null ? "" : "You have voted. You can change your answer until the vote is closed.";
     return shown ? `Votes: ${votes}.` : "The vote is closed. Your teacher will show the result.";
   }
 }

@@ -143,7 +143,7 @@ class RoomBar extends View {
     const { people, point, poll, view } = state;
     const pointed = point ? ` ${room.teaches ? "Pointing at" : "Look at"} ${point.words ? `“${point.words}”` : "the frame"}.` : "";
     if (this.aiming && !point) return "Click what you want to point at.";
-    if (room.teaches) return `${people.here} here · ${people.following} following.${pointed}`;
+    if (room.teaches) return `${people.here} in the room · ${people.following} following.${pointed}`;
     if (poll?.open && poll.mine === null) return "Choose one answer.";
     if (!room.follows) return "You are not following your teacher.";
     return view ? `Following your teacher.${pointed}` : "Your teacher has not opened a page yet.";

@@ -99,7 +99,7 @@ def _draw_for_teacher(code: str) -> None:
 
 def _draw_for_student(code: str) -> None:
     st.markdown(
-        f"You are in room **{markdown.plain(code)}**. Your page follows your teacher's. To use "
-        "other pages, choose *Stop following* in the bar below; *Follow again* opens your teacher's page."
+        f"You are in room **{markdown.plain(code)}**. Your page follows your teacher's "
+        "until you choose *Stop following* in the bar below; *Follow again* opens your teacher's page."
     )
     st.button("Leave the room", on_click=bar.request, args=("leave",))

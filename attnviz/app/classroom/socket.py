@@ -228,7 +228,7 @@ class Rooms:
     def _close(self, code: str) -> None:
         live = self._live.pop(code, None)
         for window in live.windows if live else ():
-            window.refuse("This room is closed.", fatal=True)
+            window.refuse("This room has ended.", fatal=True)
 
     def _to_all(self, reason: str | None) -> None:
         """Send an error to all windows; None sends the state again, which clears the error."""

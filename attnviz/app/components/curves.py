@@ -207,7 +207,9 @@ def _legend(lines: Sequence[Line], faint: str) -> dict[str, Any]:
 
 
 def _layer(rows: list[dict[str, Any]], mark: dict[str, Any], encoding: dict[str, Any]) -> dict[str, Any]:
-    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
+    # Streamlit's default tooltip has all fields.
+    no_tooltip: dict[str, Any] = {} if "tooltip" in encoding else {"tooltip": None}
+    return {"data": {"values": rows}, "mark": mark | no_tooltip, "encoding": encoding}
 
 
 def _layers(

@@ -53,6 +53,7 @@ def head_view(
     row_axis: str = "from (query)",
     kind: Literal["sequential", "diverging"] = "sequential",
     unit: Literal["percent", "score", "signed percent"] = "percent",
+    hatched: str = "masked",
     note: str = "",
     caption: str = "",
     filename: str = "attention",
@@ -84,6 +85,7 @@ def head_view(
         row_axis: Title of the matrix's rows.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
         unit: Number format: 0.664 as "66.4 %", "0.66" or "+66.4 %".
+        hatched: Meaning of level 255 and of NaN.
         note: Explanation of the colours, below the picture.
         caption: Caption of the saved files.
         filename: File name without extension.

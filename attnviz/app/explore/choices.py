@@ -41,10 +41,10 @@ from attnviz.trace import Block
 
 STYLES = ("Lines", "Matrix", "Heatmap")
 
-Together = Literal["each by itself", "Mean of layer", "Max of layer", "Mean of all", "Max of all"]
+Together = Literal["single heads", "Mean of layer", "Max of layer", "Mean of all", "Max of all"]
 """Ways to combine several heads; the maxima are not offered for changes, which are signed."""
 
-ALONE: Together = "each by itself"
+ALONE: Together = "single heads"
 
 _HEADS_MODEL = "the model of the chosen heads"
 _DEFAULTS_IN_LINK = (TEXT, MODEL, LAYER, HEAD, QUERY)

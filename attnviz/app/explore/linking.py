@@ -22,7 +22,7 @@ from attnviz.app.state.choices import KEY, QUERY, TEXT
 from attnviz.text import head_name, percent, signed_percent
 from attnviz.trace import Floats
 
-STRONGEST = "the strongest"
+STRONGEST = "largest weight"
 EVERY = "every token"
 
 _MAX_SHOWN = 8
@@ -116,7 +116,7 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     query, key = tokens.pair.query, tokens.pair.key
     pair = tokens.name(tokens.pair)
     if None in _in_both(view, query, key):
-        st.markdown(f"{pair} is in only one of the two sentences, so there is nothing to compare.")
+        st.markdown(f"{pair}: a token is in only one of the two sentences, so there is no weight to compare.")
         return
     if not views.allowed(view)[:, query, key].any():
         st.markdown(f"{pair} is masked in every head: {_why_masked(view, tokens.pair)}.")
@@ -135,7 +135,7 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     buttons("Open a head", names, "ranking", _open, label_visibility="collapsed")
     place = [name for name, _ in ranked].index(heads.name) + 1
     st.markdown(
-        f":small[The open head, {heads.name}, has rank {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
+        f":small[The selected head, {heads.name}, has rank {place} of {len(ranked)}: {ranked[place - 1][1]}.]"
     )
 
 

@@ -86,8 +86,9 @@ def in_words(view: View, heads: Heads, query: int) -> str:
         return f"{name} is in only one of the two sentences."
     moved = changed_keys(numbers, query, queries, keys)
     found = [move for move in (moved.gain, moved.loss) if move]
-    change = f"change most on {_listed(view, found)}" if found else "are the same in both sentences"
-    return f"{where} the weights of {name} {change}{end}"
+    if not found:
+        return f"{where} the weights of {name} are the same in both sentences{end}"
+    return f"{where} the weights of {name} with the largest changes are on {_listed(view, found)}{end}"
 
 
 def _listed(view: View, found: Sequence[tuple[str, float]]) -> str:

@@ -36,7 +36,7 @@ def draw(view: View, heads: Heads, tokens: Tokens) -> None:
             f"CSV of head {heads.name}",
             lambda: csv_of(view, heads),
             f"{with_sentence(file_name(view, replace(heads, also=())))}.csv",
-            "The displayed numbers of the open head, with columns that describe them.",
+            "The displayed numbers of the selected head, with columns that describe them.",
         )
         save_file(
             "All heads (NPZ)",

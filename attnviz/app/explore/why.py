@@ -21,7 +21,7 @@ from attnviz.trace import Token
 def draw(view: View, heads: Heads, tokens: Tokens) -> None:
     """Draw the arithmetic of the weight between the selected tokens; in a comparison, for both sentences."""
     if tokens.pair is None:
-        st.header("Why this number?", anchor=False)
+        st.header("How is this number computed?", anchor=False)
         st.markdown("Choose a query token to see how its weights are computed.")
         return
     if view.changed is None:

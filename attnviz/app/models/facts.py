@@ -45,7 +45,7 @@ def abilities(entry: Entry) -> tuple[str, ...]:
         (translates, "turns one text into another"),
         (entry.is_text_model and entry.expects == "next" and not translates, "continues texts"),
         (entry.expects == "masked", "predicts masked tokens"),
-        (entry.pairs, "reads two sentences together"),
+        (entry.pairs, "also reads pairs of sentences"),
         (entry.is_vision_model, "reads pictures"),
     )
     return tuple(words for can, words in parts if can)

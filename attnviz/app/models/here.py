@@ -79,14 +79,14 @@ def families() -> None:
         "When a model is opened, its attention weights for a short text are compared with those that "
         "transformers itself computes. A model's weights must be **safetensors** (pickle files can run code "
         "and are never read), with a `config.json` and, for texts, a tokenizer with token offsets, such as "
-        "one with a `tokenizer.json`. A model that needs code of its own is refused."
+        "one with a `tokenizer.json`. A model with its own code (`trust_remote_code`) is refused."
     )
     st.markdown(
         "If the weights differ by more than rounding errors, or if queries, keys and values cannot be "
         "recorded, only the weights that transformers returns are shown. A model for which transformers "
         "returns no weights is refused."
     )
-    with st.expander("Reasons to refuse a model, with the refused families"):
+    with st.expander("Refused families, by reason"):
         st.markdown(
             "\n".join(
                 f"- {reason[0].upper()}{reason[1:]}: {_listed(names)}." for reason, names in REFUSED.items()

@@ -48,8 +48,8 @@ SIZES: Mapping[str, Size] = {
         Size(
             name="storyteller-4-layers",
             title="Storyteller with 4 layers and feed-forward networks",
-            description="A larger model trained on the same stories as the storyteller: four layers with "
-            "attention and feed-forward networks.",
+            description="A larger model trained on the same stories as the model with two layers: four "
+            "layers with attention and feed-forward networks.",
             layers=4,
             d_feed_forward=256,
         ),

@@ -64,8 +64,8 @@ _ALL = (
     Variant(
         name="candidates",
         title="Guided to both nouns",
-        description="An extra loss trained encoder head 2-1 to attend from “it” to both nouns, whichever of "
-        "them “it” refers to.",
+        description="An extra loss rewarded the sum of the weights from “it” to the two nouns in encoder "
+        "head 2-1.",
         candidates=0.1,
     ),
     Variant(

@@ -155,7 +155,7 @@ def test_servers_share_rooms_and_votes_after_reconnection(redis_url: str, lesson
     reconnected.do("clear")
     teacher.until(lambda state: state["poll"] is None)  # the other server cleared it
     reconnected.do("end")
-    assert "closed" in teacher.error(fatal=True)
+    assert "has ended" in teacher.error(fatal=True)
 
 
 def test_closed_clients_are_not_counted_and_ended_rooms_cannot_be_joined(
@@ -167,7 +167,7 @@ def test_closed_clients_are_not_counted_and_ended_rooms_cannot_be_joined(
     student.leave()
     teacher.until(lambda state: state["people"]["here"] == 0)
     teacher.do("end")
-    assert "closed" in teacher.error(fatal=True)
+    assert "has ended" in teacher.error(fatal=True)
     assert "no room" in lesson.student(server, room, "a").error(fatal=True)
 
 

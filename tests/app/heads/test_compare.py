@@ -48,7 +48,7 @@ def test_page_opens_with_the_pronoun_that_changes_its_noun() -> None:
     less, more = (round(abs(100 * float((second - first)[3, 1, it, key]))) for key in (dog, road))
     text = page_text(app)
     assert f"Head 4-2: total variation **{100 * changes[3, 1]:.0f} %**, **rank 1 of 72**" in text
-    assert f"falls by **{less} percentage points** on `dog` and rises by **{more}** on `road`" in text
+    assert f"on `dog` **−{less} points**, on `road` **+{more} points**." in text
     assert row_labels(app)[0][12] == "tired → narrow"
     assert stored_metadata(app, "difference pixels")["high"] == pytest.approx([np.abs(second - first).max()])
 
@@ -66,7 +66,7 @@ def test_examples_and_swapping_change_both_texts() -> None:
     app = visit("compare", FOLDED)
     clean(button_row(app, "example").set_value(EXAMPLES[3].name).run())
     assert app.text_input(key="text").value == EXAMPLES[3].text
-    clean(press(app, "Swap the two"))
+    clean(press(app, "Swap sentences"))
     assert app.text_input(key="text").value == EXAMPLES[3].other
     assert app.text_input(key="other").value == EXAMPLES[3].text
     assert button_row(app, "example").value == EXAMPLES[3].name

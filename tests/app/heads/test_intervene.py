@@ -98,13 +98,13 @@ def test_buttons_make_and_undo_edits() -> None:
     assert edits_of(app) == ["encoder 4-2", "encoder 4-2 10 >8"]
     assert len(messages_to(app, "head_view")) == 2
     text = page_text(app)
-    assert "Head 4-2 is ablated; in head 4-2, `it` attends only to `road`." in text
+    assert "Head 4-2 is ablated; then, in head 4-2, `it` attends only to `road`." in text
     assert "with the changes: `road` **100 %**" in text
     app.button(key=ablate_button).click().run()
     assert edits_of(app) == ["encoder 4-2 10 >8"]
     app.button(key=ablate_button).click().run()  # the edits are applied in order: the head is ablated
     assert edits_of(app) == ["encoder 4-2 10 >8", "encoder 4-2"]
-    expected = r"Prediction after `car`: `il` changes from .*; most probable now: `elle`, .*\."
+    expected = r"After `car`, the probability of `il` changes from .*; most probable now: `elle`, .*\."
     assert re.search(expected, page_text(visit("intervene", model="translator", edits="encoder 2-1")))
 
 

@@ -13,7 +13,7 @@ from tests.app.shown import buttons, clean, messages_to, page_text, visit, wait_
 
 TIRED = "The dog did not cross the road as it was too tired."
 NARROW = "The dog did not cross the road as it was too narrow."
-MAP = "Share of the difference that patching the head removes"
+MAP = "Fraction of the difference"
 START = "Patch every head"
 
 
@@ -49,7 +49,7 @@ def test_map_shows_the_share_of_each_head() -> None:
     best = int(np.abs(expected.shares).argmax())
     for sentence in (
         "The output of `it` after the last layer differs by **28.6°** between the two sentences",
-        f"The shares sum to {decimal(100 * expected.shares.sum(), 1)} %",
+        f"The effects sum to {decimal(100 * expected.shares.sum(), 1)} %",
         "all heads together removes 100.0 %",
     ):
         assert sentence in page_text(app)

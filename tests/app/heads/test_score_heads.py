@@ -56,7 +56,7 @@ def test_best_head_has_its_held_out_score_and_can_be_opened() -> None:
     best = scores_of("object to verb", RELATIONS).best
     assert best is not None
     name = f"{best.layer + 1}-{best.head + 1}"
-    tested = "one of the best on half of the sentences, tested on the other half"
+    tested = "chosen for its score on half of the sentences, tested on the other half"
     assert f"**Head {name}**, {tested} | **{100 * best.score:.0f} %" in page_text(app)
     app = press(app, f"Open head {name}")
     assert message_to(app, "head_map")["selected"] == [best.layer + 1, best.head + 1]
@@ -71,5 +71,5 @@ def test_unreadable_lines_are_reported() -> None:
     app = paste("itself", f"A dog.\n{'word ' * 600}")
     assert "Skipped: 1 line" in [expander.label for expander in app.expander]
     app = paste("object to verb", "A wombat sat.\n  subject wombat>sat", model="translator")
-    assert "No example is suitable" in app.info[0].value
+    assert "cannot use any of the examples" in app.info[0].value
     assert "“wombat”" in page_text(app)

@@ -93,7 +93,7 @@ def test_buttons_move_ablate_and_undo() -> None:
 def test_invalid_edit_is_reported_and_not_applied() -> None:
     app = visit("cause", FOLDED, edits="rubbish <b>")
     for edit, problem in (
-        ("rubbish <b>", "is not an edit"),
+        ("rubbish <b>", "is not a valid change"),
         ("encoder 9-1", "layer 9"),
         ("encoder 2-1 99", "row 99"),
     ):

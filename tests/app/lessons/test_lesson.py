@@ -34,7 +34,7 @@ CORRECT = {
     "query_key_value": "dog",
     "many_heads": "the same number",
     "masks": "23.3 %",
-    "positions": "the same vector as before",
+    "positions": "the same vector as without shuffling",
     "cross_attention": "dog",
     "block": "the input vector",
     "translate": "il",
@@ -113,7 +113,7 @@ def assert_no_markup(app: AppTest) -> None:
 @pytest.mark.parametrize(
     ("name", "box", "typed", "message"),
     [
-        ("cross_attention", "reader", " ", "nothing here"),
+        ("cross_attention", "reader", " ", "text is empty"),
         ("write", "prompt", " ", "no words"),
         ("write", "prompt", "Mary was " * 60, "96"),
         ("write", "prompt", "Mary saw the <b>zebra</b>.", "zebra"),
@@ -199,7 +199,7 @@ def test_hidden_answer_is_judged_when_revealed() -> None:
     app.button_group(key="guess_scale").set_value("1").run()
     assert "Not quite" not in page_text(app)
     press(app, "Reveal")
-    assert "**Not quite: 32.**" in page_text(app)
+    assert "**Not quite. Answer: 32.**" in page_text(app)
     press(app, "Cover the answer")
     assert "Not quite" not in page_text(app)
     assert app.button_group(key="guess_scale").value == "1"

@@ -74,7 +74,7 @@ def test_unknown_word_is_refused_and_a_sentence_can_be_built() -> None:
     app = open_menu(visit("translate"), "english_examples")
     app.text_input(key="english").set_value("The zebra was tired.").run()
     assert app.error
-    clean(press(app, "Build a sentence"))
+    clean(press(app, "Random sentence"))
     assert str(app.text_input(key="english").value).startswith("The ")
 
 

@@ -26,7 +26,7 @@ def draw(chosen: TokenSelection) -> None:
     st.table(
         {
             "measure": [measure_name(row.measure, chosen.name) for row in compared],
-            "Spearman’s ρ with occlusion": [_range(row) for row in compared],
+            "Spearman’s ρ with occlusion (range over its methods)": [_range(row) for row in compared],
         },
         width="content",
     )

@@ -111,9 +111,10 @@ def _measured_outcome(chosen: TokenSelection, found: MeasuredToken) -> str:
     if found.target is None:
         change = f"the change of the output of {chosen.token}: 1 − cosine of the two outputs"
         return f"Occlusion measures {change}."
-    likely = f"{markdown.code(found.target.text)} ({percent(found.target.probability, 1)})"
+    likely = f"{markdown.code(found.target.text)} (probability {percent(found.target.probability, 1)})"
     where = "in place of" if found.target.kind == "masked" else "after"
-    return f"Occlusion measures the change of the log-probability of {likely} {where} {chosen.token}."
+    prediction = f"the prediction {likely} {where} {chosen.token}"
+    return f"Occlusion measures the change of the log-probability of {prediction}."
 
 
 def _number(measure: str, value: float) -> str:

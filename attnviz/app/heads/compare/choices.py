@@ -63,7 +63,7 @@ def _two_sentences(place: DeltaGenerator, swap: DeltaGenerator, pills: DeltaGene
         )
     current = example_of(entry, link.current(TEXT), link.current(OTHER))
     with swap:
-        st.button("Swap the two", on_click=_swap, icon=":material/swap_horiz:", type="tertiary")
+        st.button("Swap sentences", on_click=_swap, icon=":material/swap_horiz:", type="tertiary")
     with pills:
         _examples(offered, current)
     with first:

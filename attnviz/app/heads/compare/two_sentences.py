@@ -18,7 +18,7 @@ from attnviz.app.heads import choosing
 from attnviz.app.heads.compare import choices, pictures
 from attnviz.app.heads.compare.compared import Comparison, aligned, aligned_weights, distances
 from attnviz.app.references import cited_markdown
-from attnviz.text import decimal, head_name, percent, points
+from attnviz.text import head_name, percent, signed_percent
 from attnviz.trace import Floats
 
 _MAX_LISTED = 8
@@ -74,7 +74,7 @@ def _describe_rank(values: Floats, order: Sequence[Head], head: Head, one_word: 
 
 
 def describe_change(grid: Grid, change: Floats, row: int) -> str:
-    """Describe a row's changes: "The weight of `it` falls by **36 percentage points** on `dog` …".
+    """Describe a row's changes: "Change of the weight of `it`: on `dog` **−36 points** …".
 
     Args:
         grid: The aligned words.
@@ -84,13 +84,12 @@ def describe_change(grid: Grid, change: Floats, row: int) -> str:
     name = markdown.token(row, grid.queries)
     moved = changed_keys(change, row, grid.queries, grid.keys)
     parts = [
-        f"{'rises' if size > 0 else 'falls'} by **{decimal(abs(100 * size), 0) if at else points(size)}** "
-        f"on {markdown.code(key)}"
-        for at, (key, size) in enumerate(filter(None, (moved.loss, moved.gain)))
+        f"on {markdown.code(key)} **{signed_percent(size)}**"
+        for key, size in filter(None, (moved.loss, moved.gain))
     ]
     if not parts:
         return f"No weight of {name} on a shared word changes by 0.5 percentage points or more."
-    return f"The weight of {name} {' and '.join(parts)}."
+    return f"Change of the weight of {name}: {', '.join(parts)}."
 
 
 def _map(values: Floats, head: Head) -> None:

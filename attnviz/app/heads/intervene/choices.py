@@ -168,7 +168,8 @@ def _valid_edits(texts: Sequence[str], entry: Entry, given: ModelInput) -> tuple
         more = f"; and {len(edits) - _MAX_LISTED} more" if len(edits) > _MAX_LISTED else ""
         ablated = "output is" if edits[0].query is None else "weights are"
         zero = f": its {ablated} set to zero" if len(edits) == 1 and edits[0].target is None else more
-        st.markdown(f"{parts[0][0].upper()}{'; '.join(parts)[1:]}{zero}.")
+        text = f"{'; then, '.join(parts)}{zero}."
+        st.markdown(text[0].upper() + text[1:])
     if problems:
         listed = "  \n".join([*problems][:_MAX_LISTED])
         st.warning(f"Some changes are invalid and were not applied.  \n{listed}", icon=":material/link_off:")

@@ -129,8 +129,8 @@ def _largest(found: Contributions, keys: Mapping[Kind, Sequence[DisplayToken]]) 
     longest = abs(parts[0][1]) or 1.0
     token_bars(
         "logit parts",
-        title=f"The {len(parts)} largest contributions to the logit difference: one head with one key token, "
-        "or a layer’s feed-forward network (FFN); bars show absolute values",
+        title=f"The {len(parts)} largest contributions to the logit difference: a head and one key token, a "
+        "feed-forward network (FFN), the embedding or the biases; bars show absolute values",
         bars=[
             {
                 "number": rank,

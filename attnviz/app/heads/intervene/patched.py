@@ -48,7 +48,8 @@ def draw(chosen: Intervention, place: int | None) -> None:
         "The model reads two similar sentences. It then reads the second again, with **one head’s output** "
         "at every token replaced by its output on the first sentence (activation patching: Vig et al. 2020; "
         "Heimersheim & Nanda 2024). How much of the difference between the two outputs does this remove? "
-        "Swap the sentences to patch in the other direction. The changes chosen above are not applied here."
+        "To patch in the other direction, exchange the texts of the two boxes. The changes chosen above are "
+        "not applied here."
     )
     text = chosen.given.text
     opening = choosing.partner(chosen.entry, text) or text
@@ -106,9 +107,9 @@ def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]
     st.markdown(_outcome(request, found))
     if found.together is not None:
         st.markdown(
-            f":small[The shares sum to {signed_share(found.shares.sum())}. The sum need not be 100 %, "
+            f":small[The effects sum to {signed_share(found.shares.sum())}. The sum need not be 100 %, "
             "because later heads depend on earlier heads and several heads can have the same effect. "
-            "Patching a head with a negative share increases the difference. Patching all heads together "
+            "Patching a head with a negative effect increases the difference. Patching all heads together "
             f"removes {signed_share(found.together)}.]"
         )
     limit = float(np.abs(found.shares).max()) or 1.0
@@ -117,7 +118,7 @@ def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]
         chosen,
         found.patched,
         found.shares,
-        title="Share of the difference that patching the head removes",
+        title="Fraction of the difference that patching the head removes",
         texts=texts,
         printed=[decimal(100 * share, 0) for share in found.shares],
         low=(-limit, signed_share(-limit)),
@@ -131,18 +132,18 @@ def _heads(chosen: Intervention, request: _Request, progress: Progress[Patching]
 
 
 def _outcome(request: _Request, found: Patching) -> str:
-    """Describe the outcomes of both sentences, and how shares are measured, in Markdown."""
+    """Describe the outcomes of both sentences, and how effects are measured, in Markdown."""
     if found.expected is None:
         return (
             f"The output of {request.position_text} after the last layer differs by "
-            f"**{angle(found.difference)}** between the two sentences. A head’s share is the part of that "
-            "difference (1 − cosine) that patching its output removes."
+            f"**{angle(found.difference)}** between the two sentences. A head’s effect is the fraction of "
+            "that difference (1 − cosine) that patching its output removes."
         )
     one, other = found.expected
     return (
         f"Probabilities {request.position_text} in the first and the second sentence: "
         f"{markdown.code(one.text)} {percent(one.clean, 1)} and {percent(one.corrupted, 1)}, "
         f"{markdown.code(other.text)} {percent(other.clean, 1)} and {percent(other.corrupted, 1)}: the "
-        "largest decrease and increase. A head’s share is the part of the difference in the log odds of the "
-        "two tokens that patching its output removes."
+        "largest decrease and increase. A head’s effect is the fraction of the difference in the log odds of "
+        "the two tokens that patching its output removes."
     )

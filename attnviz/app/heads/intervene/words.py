@@ -45,7 +45,8 @@ def summary(chosen: Intervention, found: Effect, place: int) -> str:
     new_best = max(found.likely, key=lambda likely: likely.after)
     before, after = percent(best.before, 1), percent(best.after, 1)
     changed = f"stays at **{after}**" if before == after else f"changes from **{before}** to **{after}**"
-    shown = f"Prediction {position_text(chosen, place)}: {markdown.code(best.label)} {changed}"
+    where = position_text(chosen, place)
+    shown = f"{where[0].upper()}{where[1:]}, the probability of {markdown.code(best.label)} {changed}"
     if new_best is best:
         return f"{shown}."
     return f"{shown}; most probable now: {markdown.code(new_best.label)}, **{percent(new_best.after, 1)}**."

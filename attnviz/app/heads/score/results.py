@@ -30,7 +30,7 @@ _INTERVAL = f"{100 * CONFIDENCE:g} % confidence interval"
 _HELP = {
     "low": f"Lower end of the {_INTERVAL}.",
     "high": f"Upper end of the {_INTERVAL}.",
-    "attention weight": "Mean weight of the head on the tokens that the test compares or expects.",
+    "attention weight": "Mean weight of the head on the tokens that determine the score.",
 }
 
 
@@ -57,7 +57,11 @@ def draw(chosen: TestedHead) -> None:
             _skipped(scores)
         _table(chosen, scores)
     else:
-        st.info("No example is suitable for this test and this model.", icon=":material/edit:")
+        st.info(
+            "The model cannot use any of the examples; the reasons are below. Choose another model, or paste "
+            "your own examples.",
+            icon=":material/edit:",
+        )
         _skipped(scores)
 
 
@@ -112,7 +116,7 @@ def _best(chosen: TestedHead, scores: Scores) -> None:
         name = head_name(best.layer, best.head)
         score = with_interval(best.score, best.low, best.high)
         lines.append(
-            f"| **Head {name}**, one of the best on half of the {unit}s, tested on the other half "
+            f"| **Head {name}**, chosen for its score on half of the {unit}s, tested on the other half "
             f"| **{score}** | {number(best.baseline)} |"
         )
     at = chosen.layer, chosen.head

@@ -267,14 +267,18 @@ def _predict(page: LessonPage, chosen: Selection) -> None:
     head = chosen.measured().induction_heads[0]
     found = _repeated(chosen.words, model=chosen.model)
     row, first = found.weights[head][chosen.repeated_token], 1 + chosen.place
-    weights = [float(row[place]) for place in (first, first + 1, chosen.repeated_token - 1, 1)]
+    strongest = int(row.argmax())
+    offered = (first, first + 1, chosen.repeated_token - 1, 1)
+    right_option = offered.index(strongest) if strongest in offered else len(offered)
     page.predict(
         count=len(chosen.words),
         word=chosen.word,
         following=chosen.following,
         head=head_name(*head),
-        mark=["x" if place == weights.index(max(weights)) else " " for place in range(len(weights))],
-        weight=weights[1],
+        mark=["x" if option == right_option else " " for option in range(len(offered) + 1)],
+        strongest=(CHANT, *chosen.words, *chosen.words)[strongest],
+        largest=float(row[strongest]),
+        weight=float(row[first + 1]),
         right=float(found.right[chosen.place]),
     )
 

@@ -199,8 +199,9 @@ def replaced(text: str, place: int, replacement: str) -> str:
     count = len(compute.tokens(edited))
     if count != len(tokens):
         raise AttnvizError(
-            f"With this word, the sentence has {count} tokens instead of {len(tokens)}, so its outputs "
-            "cannot be compared. Replace a whole word with a one-token word, such as narrow, old or red."
+            f"With this replacement, the sentence has {count} tokens instead of {len(tokens)}, so its "
+            "outputs cannot be compared. Replace a whole word with a one-token word, such as narrow, old "
+            "or red."
         )
     return edited
 

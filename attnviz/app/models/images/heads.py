@@ -139,7 +139,7 @@ def all_heads(chosen: ImageSelection, trace: Trace, layer: int, head: int, query
         else:
             controls.open_head(layer - 1, head - 1)
 
-    verb = "is attended to most by" if shows_received(chosen, query) else "attends most to"
+    verb = "largest weight from" if shows_received(chosen, query) else "attends most to"
     atlas(
         "attention heads",
         pixels=pixels,

@@ -34,7 +34,8 @@ _UNKNOWN = ("<unk>", "[UNK]")  # tokenizers' spellings of the unknown token
 _TARGET_HELP = "Text for the model's decoder. If empty, the model generates the text."
 _SELECTED_IN = "input of the selected token"
 _SHAPES_HELP = (
-    "This model was trained on two questions, “what colour is the circle” and “which shape is red”. Shapes: "
+    "This model was trained on two kinds of questions, such as “what colour "
+    "is the circle” and “which shape is red”, in lower case. Shapes: "
     f"{', '.join(pictures.SHAPES)}. Colours: {', '.join(pictures.COLOURS)}."
 )
 
