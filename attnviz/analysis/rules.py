@@ -135,18 +135,6 @@ def _near(text: _TextWeights) -> Rows:
     return _attention_to(cells, text.rows, np.ones((1, 1, keys), dtype=np.bool_))
 
 
-def _other_sentence(text: _TextWeights) -> Rows:
-    return _attention_to(text.other_sentence, text.words, text.open)
-
-
-def _first(text: _TextWeights) -> Rows:
-    return _all_count(text.rows[..., 0])
-
-
-def _focused(text: _TextWeights) -> Rows:
-    return _all_count(text.words.max(axis=-1))
-
-
 def _separators(text: _TextWeights) -> Rows:
     return _all_count(text.rows[..., text.separators].sum(axis=-1), len(text.separators) > 0)
 
@@ -196,16 +184,21 @@ RULES = (
     Rule(
         "other sentence",
         "the other sentence",
-        _other_sentence,
+        lambda text: _attention_to(text.other_sentence, text.words, text.open),
         minimum=0.50,
         uniform_ratio=1.1,
         single=False,
     ),
-    Rule("first", "the first token", _first, words=False, minimum=0.60),
+    Rule("first", "the first token", lambda text: _all_count(text.rows[..., 0]), words=False, minimum=0.60),
     Rule("separator", "special tokens after the first token", _separators, words=False, uniform_ratio=1.5),
     Rule("punctuation", "punctuation", _marks, minimum=0.20),
     Rule("same word", "other occurrences of its word", _repeated, minimum=0.20),
-    Rule("focused", "the token that it attends to most", _focused, minimum=0.60),
+    Rule(
+        "focused",
+        "the token that it attends to most",
+        lambda text: _all_count(text.words.max(axis=-1)),
+        minimum=0.60,
+    ),
     Rule(
         "broad",
         "entropy of a token’s attention, relative to the maximum",

@@ -79,4 +79,5 @@ def _entry(name: str) -> str:
     who, year = name.rsplit(" ", 1)
     title, venue, found_at = REFERENCES[name]
     at = f" [{found_at}]({REFERENCES[name].url})" if found_at else ""
-    return f"**{who}, {year}.** *{title}*. {venue}.{at}"
+    stop = "" if title.endswith("?") else "."
+    return f"**{who}, {year}.** *{title}*{stop} {venue}.{at}"

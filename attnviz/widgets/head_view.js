@@ -311,6 +311,7 @@ class HeadView extends View {
 
   #largest(values, count, side, spread = (_at) => "") {
     const order = [...values.keys()].filter((at) => !Number.isNaN(values[at]));
+    if (!order.length && this.data.hatched) return [this.data.hatched];
     const size = this.data.unit === "signed percent" ? Math.abs : (value) => value;
     order.sort((a, b) => size(values[b]) - size(values[a]));
     // Omit weights that round to 0.0 %; a score of 0 is shown.

@@ -180,10 +180,6 @@ def _colour(colour: Colour) -> str:
     return _COLOURS["dark" if st.context.theme.type == "dark" else "light"][colour]
 
 
-def _shape(marker: Marker | None) -> str:
-    return marker or "stroke"  # the legend's symbol for a line
-
-
 def _legend(lines: Sequence[Line], faint: str) -> dict[str, Any]:
     """Return the channels that map each labelled line to its colour, dash and marker."""
     named = [(faint if line.faint else line.label, line) for line in lines]
@@ -202,7 +198,7 @@ def _legend(lines: Sequence[Line], faint: str) -> dict[str, Any]:
     return {
         "color": scale([_colour(labelled[label].colour) for label in labels]),
         "strokeDash": scale([_DASHES[labelled[label].dash or "solid"] for label in labels]),
-        "shape": scale([_shape(labelled[label].marker) for label in labels]),
+        "shape": scale([labelled[label].marker or "stroke" for label in labels]),
     }
 
 

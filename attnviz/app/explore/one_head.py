@@ -216,6 +216,7 @@ def _widget(
         key=key,
         kind=views.drawn(view).kind,
         unit=view.unit,
+        hatched="no weight" if view.unit == "signed percent" else "masked",
         on_pick=on_pick,
         on_heads=open_heads,
         **texts,

@@ -89,10 +89,7 @@ def families() -> None:
     with st.expander("Refused families, by reason"):
         st.markdown(
             "\n".join(
-                f"- {reason[0].upper()}{reason[1:]}: {_listed(names)}." for reason, names in REFUSED.items()
+                f"- {reason[0].upper()}{reason[1:]}: {', '.join(map(markdown.code, names))}."
+                for reason, names in REFUSED.items()
             )
         )
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(markdown.code(name) for name in names)

@@ -79,9 +79,9 @@ _ALL = (
     Variant(
         name="decorative",
         title="Decorative attention",
-        description="A counterexample. An extra loss trained encoder head 2-1 to attend from “it” to its "
-        "noun, but all cross-attention heads to attend to [END] when “il” or “elle” is predicted, so this "
-        "prediction does not use the output of head 2-1 for “it”.",
+        description="An extra loss trained encoder head 2-1 to attend from “it” to its referent, and all "
+        "cross-attention heads to attend to [END] when “il” or “elle” is predicted, so this prediction does "
+        "not use the output of head 2-1 for “it”.",
         referent=0.1,
         end=0.1,
     ),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from attnviz.app.lessons.write.values import _network, read, word_by_word
+from attnviz.app.lessons.write.values import read, word_by_word
+from attnviz.capture import loading
 from attnviz.models.catalogue import STORYTELLER
 from attnviz.transformer.decoder_only import DecoderOnly
 
@@ -19,7 +20,8 @@ def test_cached_steps_equal_one_masked_pass() -> None:
     assert 0 < found.probability_difference < 1e-5
     assert np.abs(found.unmasked - found.one_pass).max() > 0.01
     with torch.inference_mode():
-        expected = _network(STORYTELLER)(torch.tensor(IDS[:3])).logits[-1].softmax(-1)[IDS[3]]
+        network = loading.load_storyteller(STORYTELLER).model
+        expected = network(torch.tensor(IDS[:3])).logits[-1].softmax(-1)[IDS[3]]
     assert found.one_pass[2] == pytest.approx(float(expected), abs=1e-6)
 
 

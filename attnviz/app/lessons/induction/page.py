@@ -20,7 +20,7 @@ from attnviz.app.page import stop
 from attnviz.app.state import memory
 from attnviz.app.state.choices import EDITS, REPEATED, REPEATED_WORD
 from attnviz.app.weights_picture import weights_picture
-from attnviz.errors import AttnvizError, quoted
+from attnviz.errors import AttnvizError, TextTooLong, quoted
 from attnviz.interventions.edit import Edit
 from attnviz.models import catalogue
 from attnviz.text import head_name, joined, plural
@@ -149,11 +149,13 @@ def _checked(text: str) -> tuple[str, ...]:
     Raises:
         AttnvizError: there are too few or too many words, or a word is repeated.
     """
-    words = tuple(token.text for token in reading.tokens(text)[1:])
+    allowed = f"Type {MIN_WORDS} to {MAX_WORDS} words."
+    try:
+        words = tuple(token.text for token in reading.tokens(text)[1:])
+    except TextTooLong as error:
+        raise AttnvizError(f"The text is too long. {allowed}") from error
     if not MIN_WORDS <= len(words) <= MAX_WORDS:
-        raise AttnvizError(
-            f"The text has {plural(len(words), 'word')}. Type {MIN_WORDS} to {MAX_WORDS} words."
-        )
+        raise AttnvizError(f"The text has {plural(len(words), 'word')}. {allowed}")
     if repeated := [word for word in words if words.count(word) > 1]:
         raise AttnvizError(f"{quoted(repeated[0])} is repeated. Type each word only once.")
     return words

@@ -38,7 +38,7 @@ class ThreeRuns:
 
 def read(ids: tuple[int, ...], *, model: str = catalogue.STORYTELLER) -> ThreeRuns:
     """Compute the next-token probabilities of a text of at least two tokens in three ways."""
-    network, tokens = _network(model), torch.tensor(ids)
+    network, tokens = loading.load_storyteller(model).model, torch.tensor(ids)
     with torch.inference_mode():
         one_pass = network(tokens)
         everywhere = torch.ones(len(ids), len(ids), dtype=torch.bool)
@@ -82,7 +82,3 @@ def num_computed_rows(begin: int, written: int) -> tuple[int, int]:
         written: Number of written words.
     """
     return sum(range(begin, begin + written)), begin + written - 1 if written else 0
-
-
-def _network(model: str) -> DecoderOnly:
-    return loading.load_storyteller(model).model
