@@ -38,7 +38,7 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "heads": ("heads",),
     "models": (
         f"models?open=Everything&{urlencode({'own': '<script>alert(1)</script> *no* [model](http://example.org)'})}",
-        *("^Inspect$", "Reasons to refuse a model, with the refused families"),
+        *("^Inspect$", "Refused families, by reason"),
     ),
     "classroom": ("classroom?open=Everything",),
     "about": ("about",),

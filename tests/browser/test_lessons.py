@@ -237,7 +237,7 @@ def test_write(page: Page, server: Server) -> None:
     written = story.locator("button.generated")
     expect(written).to_have_count(3)
     expect(story.locator(".place")).to_have_text("token 1 of 2")  # the next word is not a token yet
-    page.get_by_role("button", name="Next token").click()
+    page.get_by_role("button", name="Generate a token").click()
     expect(written).to_have_count(4)
     assert_in_url(page, write="3", written_word="3")
     story.get_by_role("button", name="Previous token").click()
