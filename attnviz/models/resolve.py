@@ -171,7 +171,9 @@ def _unknown(name: str) -> str:
         suggestion = clean_name(name)
         hint = f" Did you mean {suggestion}?" if _HUB_PAGE.fullmatch(name) and suggestion != name else ""
         return f"{quoted(name)} is a URL. Enter only the model's id: owner/name.{hint}"
+    settings = " After a name, only #bfloat16, #float16 and a device, such as #cuda, are valid."
     return (
         f"{catalogue.unknown_message(name)} Open other models by folder (./my-model) or by Hugging "
         "Face id with the owner, such as openai-community/gpt2 or google-bert/bert-base-uncased."
+        f"{settings if '#' in name else ''}"
     )

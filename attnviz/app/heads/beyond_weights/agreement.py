@@ -23,6 +23,12 @@ def draw(chosen: TokenSelection) -> None:
     ranked = chosen.ranked(latest.found)
     rows = beyond_weights.rows(latest.found, chosen.layer, chosen.head, ranked)
     compared = [row for row in rows if not np.isnan(row.lowest)]
+    count = int(ranked.sum())
+    bound = critical_value(count, max(1, len(compared)))
+    if bound is None or not compared:
+        tokens = plural(count, "ranked token")
+        st.markdown(f"{tokens}: too few to compare rankings. Choose another token or a longer sentence.")
+        return
     st.table(
         {
             "measure": [measure_name(row.measure, chosen.name) for row in compared],
@@ -30,20 +36,12 @@ def draw(chosen: TokenSelection) -> None:
         },
         width="content",
     )
-    st.markdown(f":small[{_critical_value_text(len(compared), int(ranked.sum()))}]")
+    st.markdown(
+        f":small[Critical value of |ρ| for {count} tokens and one method of occlusion: {rounded_up(bound)} "
+        f"({percent(SIGNIFICANCE_LEVEL)} level, Bonferroni-corrected for {len(compared)} measures).]"
+    )
 
 
 def _range(row: Row) -> str:
     """Return the range of ρ, "−0.12 to 0.45"; for a single method, "0.45"."""
     return " to ".join(dict.fromkeys((decimal(row.lowest), decimal(row.highest))))
-
-
-def _critical_value_text(compared: int, count: int) -> str:
-    """Return the critical value of |ρ| for `count` tokens, corrected for the number of compared measures."""
-    bound = critical_value(count, max(1, compared))
-    if bound is None or not compared:
-        return f"{plural(count, 'token')} ranked: too few to compare rankings."
-    return (
-        f"Critical value of |ρ| for {count} tokens and one method of occlusion: {rounded_up(bound)} "
-        f"({percent(SIGNIFICANCE_LEVEL)} level, Bonferroni-corrected for {plural(compared, 'measure')})."
-    )
