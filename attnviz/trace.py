@@ -1186,7 +1186,7 @@ def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
         masked = np.flatnonzero(~array.any(axis=-1))
         if masked.size and array.ndim == 2:
             raise InvalidTrace(
-                f"All keys of token {masked[0] + 1} are masked, so its softmax is undefined. "
+                f"All keys are masked for query token {masked[0] + 1}, so its softmax is undefined. "
                 "Each row needs at least one unmasked key."
             )
         return array

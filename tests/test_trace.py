@@ -90,7 +90,7 @@ def test_invalid_arrays_are_refused(name: str, array: object, message: str) -> N
 def test_a_query_with_all_keys_masked_is_refused() -> None:
     mask = np.ones((QUERIES, KEYS), dtype=np.bool_)
     mask[1] = False
-    with pytest.raises(InvalidTrace, match="All keys of token 2 are masked"):
+    with pytest.raises(InvalidTrace, match="All keys are masked for query token 2"):
         block(mask=mask)
 
 

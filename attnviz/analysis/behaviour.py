@@ -106,8 +106,8 @@ def facts(
 
     Returns:
         layer × head strings: "attends to the previous token (87 %)", "attends to [CLS] (54 %)",
-        "attends to itself (8 %; 61 % without hidden tokens)", "attends broadly (like equal weights on 9 of
-        15 tokens)", …; percentages are means over the queries with such a key.
+        "attends to itself (8 %; 61 % without hidden tokens)", "attends broadly (like uniform attention to 9
+        of 15 tokens)", …; percentages are means over the queries with such a key.
     """
     places = _places(weights, queries, keys, np.ones(weights.shape[:-1], dtype=np.float32))
     of_all = places if shown is None else _places(weights, queries, keys, shown)
@@ -131,7 +131,7 @@ def facts(
             # With a mask, a query can attend to fewer tokens than there are columns.
             unmasked = "" if round(float(possible[at])) == weights.shape[-1] else "unmasked "
             described.append(
-                f"{how} (like equal weights on {equal[at]:.0f} of {possible[at]:.0f} {unmasked}tokens)"
+                f"{how} (like uniform attention to {equal[at]:.0f} of {possible[at]:.0f} {unmasked}tokens)"
             )
     return tuple(described)
 

@@ -14,8 +14,8 @@ def how_to_read() -> None:
     """Explain how to read the picture of a head."""
     cited_markdown(
         """
-A transformer reads a text as **tokens**: words, pieces of words, punctuation. In every **layer**, every
-**head** lets each token attend to tokens of the text. A **weight** is *how much* it attends to one of them.
+A transformer reads a text as **tokens**: words, pieces of words, punctuation. In every **head** of every
+**layer**, each token attends to tokens of the text. A **weight** is how much one token attends to another.
 
 - In a head, each token has a :blue[query] and a :red[key]. The better a query matches a key, the larger the
   score.
@@ -26,7 +26,7 @@ A transformer reads a text as **tokens**: words, pieces of words, punctuation. I
 - Our **translators** have three kinds of attention: in the *encoder* the English words attend to each other;
   in the *decoder* each French word attends to the French words so far; in *cross*-attention, to the English
   words. The next French word is predicted from the decoder's output at the last
-  one. [START] and [END] are special tokens.
+  French word so far. [START] and [END] are special tokens.
 - In a **decoder** such as GPT-2, each token attends only to itself and earlier tokens. The next word is
   predicted at the last token: the prediction of a word uses the row of the token before it.
 - If two sentences are **read together**, ᴬ or ᴮ after a token marks its sentence.

@@ -195,7 +195,7 @@ Attend = Callable[..., Tensor]
 
 @dataclass(frozen=True, eq=False)
 class VectorWeights:
-    """A layer's weights, [head, query, key], computed in rows on demand, as by the model's `eager` attention.
+    """A layer's weights, [head, query, key], computed row by row on demand, as in `eager` attention.
 
     They can differ by rounding from the weights in the model's forward pass, which ran with another kernel.
 
@@ -336,8 +336,8 @@ def fast_attention(
 ) -> Tensor:
     """Return the head outputs, [1, head, query, d_head], from PyTorch's fast kernels; store no weights.
 
-    With a bias or a mask that is not causal, queries are processed in tiles, each with the keys that they
-    may attend to. Caps and sinks, which the kernels do not support, are computed as in `eager`.
+    With a bias, or with a non-causal mask, queries are processed in tiles; a tile uses only the keys that
+    its queries may attend to. Caps and sinks, which the kernels do not support, are computed as in `eager`.
 
     Args:
         query, key, value: [1, head or group of heads, token, d_head].

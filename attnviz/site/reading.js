@@ -192,7 +192,7 @@ function facts(weights, left, { layers, heads }, tokens) {
     const [equal, possible] = [2 ** mean(bits), (2 ** maximum).toFixed(0)];
     const pattern = mean(bits) / (maximum || 1) >= WIDE ? "attends broadly" : "attends to no fixed position";
     const unmasked = Number(possible) === size ? "" : "unmasked ";
-    return `${pattern} (like equal weights on ${equal.toFixed(0)} of ${possible} ${unmasked}tokens)`;
+    return `${pattern} (like uniform attention to ${equal.toFixed(0)} of ${possible} ${unmasked}tokens)`;
   });
 }
 

@@ -51,11 +51,11 @@ def check_no_empty_rows(mask: Bool[Tensor, "*batch query key"]) -> None:
     """Check that every query has an unmasked key: the softmax of an empty row is undefined.
 
     Raises:
-        InvalidMask: all keys of a query are masked; the message names the first such query, from 1.
+        InvalidMask: all keys of a query are masked; the message names the first such query by number, from 1.
     """
     empty = (~mask.any(dim=-1)).nonzero()
     if len(empty):
         raise InvalidMask(
-            f"All keys of token {int(empty[0, -1]) + 1} are masked, so its softmax is undefined. "
-            "Each row needs at least one unmasked key."
+            f"All keys are masked for query token {int(empty[0, -1]) + 1}, so the softmax of its row is "
+            "undefined. Each row needs at least one unmasked key."
         )

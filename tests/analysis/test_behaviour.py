@@ -94,7 +94,9 @@ def test_cross_attention_has_no_positional_behaviours() -> None:
     found = by_name(behaviours(weights, target, source))
     assert tuple(found) == ("same place", "first", "separator", "focused", "broad")
     assert {name for name, behaviour in found.items() if behaviour.found.any()} == {"broad"}
-    assert set(facts(weights, target, source)) == {"attends broadly (like equal weights on 7 of 7 tokens)"}
+    assert set(facts(weights, target, source)) == {
+        "attends broadly (like uniform attention to 7 of 7 tokens)"
+    }
 
 
 def test_same_place_in_a_text_of_another_length() -> None:
@@ -129,8 +131,8 @@ def test_facts_describe_each_head() -> None:
         "attends to itself (61 %)",
         "attends to [CLS] (54 %)",
         "attends to “w4”, token 5 (45 %)",
-        "attends broadly (like equal weights on 13 of 13 tokens)",
-        "attends to no fixed position (like equal weights on 1 of 13 tokens)",
+        "attends broadly (like uniform attention to 13 of 13 tokens)",
+        "attends to no fixed position (like uniform attention to 1 of 13 tokens)",
     )
 
 

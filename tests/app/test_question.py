@@ -1,4 +1,4 @@
-"""The teacher's own question: in a link, validation, and its place on the page."""
+"""The teacher's own question: its link, its validation and its place on the page."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -80,13 +80,13 @@ def test_followers_and_voters_in_a_room_cannot_reveal_the_answer() -> None:
         question.draw_question(question.Question("Why?", ["a", "b"], "a", "Because."))
         for reason in ("vote", "led", ""):
             cover = partial(question.keep_covered, reason, in_room=True)
-            st.button(f"{reason or 'nothing'} covers", on_click=cover)
+            st.button(f"Cover: {reason or 'no reason'}", on_click=cover)
 
     def offered(app: AppTest) -> set[str]:
         return {"Reveal", "Cover the answer"} & set(buttons(app))
 
-    app = press(AppTest.from_function(page).run(), "nothing covers")
+    app = press(AppTest.from_function(page).run(), "Cover: no reason")
     assert offered(press(app, "Reveal")) == {"Cover the answer"}
-    assert offered(press(app, "vote covers")) == set()
-    assert offered(press(app, "nothing covers")) == {"Reveal"}
-    assert offered(press(app, "led covers")) == set()
+    assert offered(press(app, "Cover: vote")) == set()
+    assert offered(press(app, "Cover: no reason")) == {"Reveal"}
+    assert offered(press(app, "Cover: led")) == set()

@@ -65,10 +65,15 @@ def test_larger_weights_are_drawn_further_from_the_background(
 
 
 def random_levels(shape: tuple[int, ...], masked: str = "nowhere") -> Levels:
-    """Return random levels; `masked`: "nowhere", "after the diagonal", or "in places" (a block and cells)."""
+    """Return random levels.
+
+    Args:
+        shape: [head, query, key].
+        masked: "nowhere", "above the diagonal", or "in places" (a block and random cells).
+    """
     generator = np.random.default_rng(1)
     levels = generator.integers(0, MASKED, shape, dtype=np.uint8)
-    if masked == "after the diagonal":
+    if masked == "above the diagonal":
         levels[:, *np.triu_indices(n=shape[1], k=1, m=shape[2])] = MASKED
     elif masked == "in places":
         levels[:, :7, :9] = MASKED
@@ -80,7 +85,7 @@ def test_pictures_look_like_their_thumbnails(widgets: Widgets) -> None:
     order = np.random.default_rng(2).permutation(LAYERS * HEADS)
     heads = [[int(at) // HEADS + 1, int(at) % HEADS + 1] for at in order]
     kinds: tuple[Kind, ...] = ("sequential", "diverging")
-    masks = ("nowhere", "after the diagonal", "in places")
+    masks = ("nowhere", "above the diagonal", "in places")
     for size, kind, masked in product(((47, 61), (37, 29), (128, 128)), kinds, masks):
         levels = random_levels((LAYERS * HEADS, *size), masked)
         small = widgets.publish("small", {"thumbnails": thumbnails(levels, kind)}, heads=[])

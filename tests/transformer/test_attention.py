@@ -108,7 +108,7 @@ def attend(mask: Tensor) -> AttentionSteps:
 def test_a_query_with_all_keys_masked_is_refused() -> None:
     mask = torch.ones(3, 5, dtype=torch.bool)
     mask[1] = False
-    with pytest.raises(InvalidMask, match="All keys of token 2 are masked"):
+    with pytest.raises(InvalidMask, match="All keys are masked for query token 2"):
         attend(mask)
 
 

@@ -29,8 +29,8 @@ Descriptions = Sequence[tuple[str, str]]
 def combinations_of(nouns: Nouns, descriptions: Descriptions, split: str) -> Iterator[tuple[str, ...]]:
     """Yield the combinations of words in a sentence that a split can hold out.
 
-    "pair": any two nouns; "description": a noun and an adjective or wish that describes it; "triple": any two
-    nouns and any adjective or wish.
+    "pair": any two nouns; "description": a noun and a predicate (an adjective or a wish, such as "wants
+    to eat") of this noun; "triple": any two nouns and any predicate.
     """
     if split == "description":
         yield from descriptions

@@ -56,16 +56,16 @@ _ALL = (
     Variant(
         name="guided",
         title="Guided attention",
-        description="An extra loss trained encoder head 2-1 to attend from “it” to its referent, and "
-        "cross-attention head 1-1 to attend to “it” when “il” or “elle” is predicted.",
+        description="With an auxiliary loss, encoder head 2-1 was trained to attend from “it” to its "
+        "referent, and cross-attention head 1-1 to attend to “it” when “il” or “elle” is predicted.",
         referent=0.1,
         alignment=0.1,
     ),
     Variant(
         name="candidates",
         title="Guided to both nouns",
-        description="An extra loss rewarded the sum of the weights from “it” to the two nouns in encoder "
-        "head 2-1.",
+        description="With an auxiliary loss, encoder head 2-1 was trained to attend from “it” to the two "
+        "nouns together.",
         candidates=0.1,
     ),
     Variant(
@@ -79,9 +79,9 @@ _ALL = (
     Variant(
         name="decorative",
         title="Decorative attention",
-        description="An extra loss trained encoder head 2-1 to attend from “it” to its referent, and all "
-        "cross-attention heads to attend to [END] when “il” or “elle” is predicted, so this prediction does "
-        "not use the output of head 2-1 for “it”.",
+        description="With an auxiliary loss, encoder head 2-1 was trained to attend from “it” to its "
+        "referent, and all cross-attention heads to attend to [END] when “il” or “elle” is predicted, so "
+        "this prediction does not use the output of head 2-1 for “it”.",
         referent=0.1,
         end=0.1,
     ),

@@ -48,7 +48,7 @@ def test_page_opens_with_the_pronoun_that_changes_its_noun() -> None:
     less, more = (round(abs(100 * float((second - first)[3, 1, it, key]))) for key in (dog, road))
     text = page_text(app)
     assert f"Head 4-2: total variation **{100 * changes[3, 1]:.0f} %**, **rank 1 of 72**" in text
-    assert f"on `dog` **−{less} points**, on `road` **+{more} points**." in text
+    assert f"to `dog` **−{less} points**, to `road` **+{more} points**." in text
     assert row_labels(app)[0][12] == "tired → narrow"
     assert stored_metadata(app, "difference pixels")["high"] == pytest.approx([np.abs(second - first).max()])
 

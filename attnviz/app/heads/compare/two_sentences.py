@@ -74,7 +74,7 @@ def _describe_rank(values: Floats, order: Sequence[Head], head: Head, one_word: 
 
 
 def describe_change(grid: Grid, change: Floats, row: int) -> str:
-    """Describe a row's changes: "Change of the weight of `it`: on `dog` **−36 points** …".
+    """Describe a row's changes: "Change of the weights from `it`: to `dog` **−36 points** …".
 
     Args:
         grid: The aligned words.
@@ -84,12 +84,12 @@ def describe_change(grid: Grid, change: Floats, row: int) -> str:
     name = markdown.token(row, grid.queries)
     moved = changed_keys(change, row, grid.queries, grid.keys)
     parts = [
-        f"on {markdown.code(key)} **{signed_percent(size)}**"
+        f"to {markdown.code(key)} **{signed_percent(size)}**"
         for key, size in filter(None, (moved.loss, moved.gain))
     ]
     if not parts:
         return f"No weight of {name} on a shared word changes by 0.5 percentage points or more."
-    return f"Change of the weight of {name}: {', '.join(parts)}."
+    return f"Change of the weights from {name}: {', '.join(parts)}."
 
 
 def _map(values: Floats, head: Head) -> None:
