@@ -154,7 +154,7 @@ def _places(
     else:
         nearby = np.einsum("lhqk,qk->lhq", weights, near(*weights.shape[-2:]))
         clear = nearby.mean(axis=-1) >= 2 * NEAR_KEYS / weights.shape[-1]
-        places["attends near its position in the other text"] = clear * (nearby * shown).mean(axis=-1)
+        places["attends near the query’s position in the other text"] = clear * (nearby * shown).mean(axis=-1)
     to_key = np.einsum("lhqk,lhq->lhk", weights, shown) / weights.shape[-2]
     for index, group in enumerate((queries if keys is None else keys).groups):
         label = group.label if group.special else f"“{isolated(group.label)}”, token {group.number}"

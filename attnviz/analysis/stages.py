@@ -48,7 +48,7 @@ def stages(block: Block) -> tuple[Stage, ...]:
     between.append(masked)
     if block.sinks is not None:
         how = "the masked scores minus the head’s sink score (the sink is not a token)"
-        between.append(Stage("above the sink", how, "score"))
+        between.append(Stage("minus sink", how, "score"))
         weights = Stage("weights", "the softmax of each row with the sink, summing to 100 %", "percent")
     return dot_product, *between, weights
 
@@ -58,7 +58,7 @@ def at_stage(block: Block, name: str) -> Floats:
 
     "dot product" is QKᵀ, and `dot product · scale + bias` is `block.scaled`; "bias" is 0 if there is none;
     "capped" is `block.scores`; "masked" has −inf in masked cells (Vaswani et al. 2017, eq. 1). For a
-    value x of "above the sink", the weight is eˣ / (1 + Σ eˣ).
+    value x of "minus sink", the weight is eˣ / (1 + Σ eˣ).
 
     Raises:
         AttnvizError: there is no such stage.
@@ -72,7 +72,7 @@ def at_stage(block: Block, name: str) -> Floats:
             return block.scaled
         case "capped":
             return block.scores
-        case "masked" | "above the sink":
+        case "masked" | "minus sink":
             masked = np.where(block.mask, block.scores, np.float32(-np.inf))
             return masked if name == "masked" or block.sinks is None else masked - block.sinks[:, None, None]
         case "weights":

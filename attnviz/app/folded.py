@@ -28,7 +28,7 @@ class Section:
     """A part of a page.
 
     Attributes:
-        heading: Plain text, independent of the sentence.
+        heading: Heading, in plain text; it must not depend on what the visitor typed.
         draw: Function that draws the content.
         choices: Link parameters; a link with one of these opens the section.
         name: Name in links; "" to use the heading.
@@ -57,7 +57,7 @@ def section(
 
 
 def folded(*sections: Section, key: str = "section") -> None:
-    """Draw the headings as buttons in a row, and below them the open section, whose name is in the link.
+    """Draw the headings as buttons in a row, and the open section below them; links contain its name.
 
     Choices in closed sections are kept, and the open section is open again when the visitor returns to the
     page.

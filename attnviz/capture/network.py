@@ -56,7 +56,7 @@ def open_network(
 
     Args:
         name: the model's name in messages, which do not contain its path; None: the folder's name.
-        weights_alone: load the model only for the weights that it returns, not for recording.
+        weights_alone: load a model that returns its attention weights and is not recorded.
 
     Raises:
         AttentionNotRead: its attention cannot be recorded.
@@ -91,8 +91,8 @@ def open_network(
         network.to(device)  # type: ignore[arg-type]  # accepts a device's name too
     except (RuntimeError, AssertionError) as error:  # no such device in torch's build, or too little memory
         raise ModelNotSupported(
-            f"{quoted(name)} cannot be moved to {device}: {_first_line(error, folder)} Omit {device} to run "
-            "it on the CPU."
+            f"{quoted(name)} cannot be moved to {device}: {_first_line(error, folder)} Without a device, "
+            "it runs on the CPU."
         ) from error
     return network
 
@@ -120,7 +120,7 @@ def refuse_rounding(family: str, name: str, dtype: str) -> None:
     if custom_attention.has(family) and dtype != "float32":
         raise ModelNotSupported(
             f"{quoted(name)} has custom attention code and can be traced only in float32, not "
-            f"in {dtype}: omit {dtype}, or call model.float()."
+            f"in {dtype}. Open it without {dtype}, or call model.float()."
         )
     if dtype not in BYTES_PER_PARAMETER:
         raise ModelNotSupported(
@@ -193,7 +193,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def translated_errors(folder: Path, name: str) -> Iterator[None]:
-    """Convert errors of transformers and safetensors to messages for users."""
+    """Convert errors from transformers and safetensors to errors for users."""
     try:
         yield
     except (ModelNotSupported, ModelFilesDamaged):
@@ -207,7 +207,7 @@ def translated_errors(folder: Path, name: str) -> Iterator[None]:
         # If our implementation is the missing key, the family has its own attention classes.
         if error.args != (IMPLEMENTATION,):
             raise ModelNotSupported(
-                f"transformers cannot build the model {quoted(name)}: {error} is missing."
+                f"transformers cannot build the model {quoted(name)}: unknown or missing key {error}."
             ) from error
         raise AttentionNotRead(
             f"{quoted(name)} has custom attention code that attnviz does not support."

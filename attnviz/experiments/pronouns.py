@@ -33,7 +33,7 @@ class PairWeights:
     Attributes:
         pair: The pair.
         weights: float32 [query, sentence, word, layer, head], weights from the pronoun to each word, and from
-            each word to the pronoun, not rescaled without the special tokens.
+            each word to the pronoun; special tokens are not excluded.
         allowed: bool [query, layer], whether the mask allows these weights.
     """
 
@@ -83,7 +83,7 @@ def _score(query: Query, read: PairWeights) -> Scored:
     # A head that favours a different noun in each sentence is right in both sentences or in neither;
     # by chance, it is right in half of these pairs, as in McNemar's test.
     changes = (right[0] == right[1])[None] / 2
-    # Mean over both sentences, of the sum of the weights from the pronoun, or of the mean of those to it.
+    # Mean over both sentences of the total weight from the pronoun, or of the mean weight to it.
     attention = weights.sum(axis=(0, 1))[None] / (2 if query == "pronoun" else 4)
     return Scored(scores, attention, {_BASELINE: changes})
 
@@ -101,8 +101,8 @@ SOURCE = Source(
 
 def _test(name: str, query: Query, question: str) -> HeadTest[PairWeights]:
     question = (
-        f"Share of pairs (“… too tired” and “… too narrow”) in which, in both sentences, {question}; "
-        "a pair in which it favours the same noun twice counts as 0"
+        f"Fraction of pairs (“… too tired” and “… too narrow”) in which {question} in both sentences; "
+        "a pair in which the head favours the same noun twice counts as 0"
     )
     return HeadTest(name, question, SOURCE, partial(_score, query), "right")
 

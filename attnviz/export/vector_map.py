@@ -79,8 +79,8 @@ def vector_map(
             ),
             _points(
                 chosen[None],
-                f"{name}, chosen",
-                [f"<b>{name}</b>, chosen"],
+                f"{name}, selected",
+                [f"<b>{name}</b>, selected"],
                 {
                     "color": "white",
                     "size": 20,

@@ -74,7 +74,7 @@ def copy_with_shared_tensors(model: AnyModule) -> AnyModule:
 class EditedAttention(nn.Module):
     """Multi-head attention with edited weights or outputs.
 
-    The scores are unedited; the weights, the output and all later steps are edited.
+    Edits change the weights or the output, and so all later steps; the scores are unchanged.
 
     Args:
         attention: The unedited attention.

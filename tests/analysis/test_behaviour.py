@@ -110,7 +110,9 @@ def test_same_place_in_a_text_of_another_length() -> None:
     # Rows 0 and 6, with only two keys within the tolerance, are special tokens and do not count.
     assert same.score[0, 0] == pytest.approx(0.5 + 2 * 0.5 / 12)
     assert same.found.tolist() == [[True, True, False]]
-    assert facts(heads, target, source)[0].startswith("attends near its position in the other text (57 %)")
+    assert facts(heads, target, source)[0].startswith(
+        "attends near the query’s position in the other text (57 %)"
+    )
     assert "other text" not in facts(heads, target, source)[2]
 
 

@@ -40,12 +40,12 @@ def test_cap_is_a_separate_stage() -> None:
 def test_sinks_are_a_separate_stage() -> None:
     block = make_block(TOKENS, causal=True, sinks=(-1.0, 0.5, 3.0))
     assert [stage.name for stage in stages(block)] == [
-        *("dot product", "scaled", "masked", "above the sink", "weights")
+        *("dot product", "scaled", "masked", "minus sink", "weights")
     ]
-    above = np.exp(at_stage(block, "above the sink").astype(np.float64))
+    above = np.exp(at_stage(block, "minus sink").astype(np.float64))
     np.testing.assert_allclose(above / (1 + above.sum(-1, keepdims=True)), block.weights, atol=1e-6)
     assert block.weights[2].sum(-1).max() < 0.99
-    assert np.array_equal(at_stage(make_block(TOKENS), "above the sink"), make_block(TOKENS).scores)
+    assert np.array_equal(at_stage(make_block(TOKENS), "minus sink"), make_block(TOKENS).scores)
 
 
 ALL = np.ones((7, 7), bool)

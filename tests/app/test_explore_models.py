@@ -82,7 +82,7 @@ def test_model_with_only_weights_is_drawn_with_a_note_of_missing_parts(opened: O
 
 def test_sink_is_in_the_arithmetic_and_named_in_notes(opened: Open) -> None:
     model = opened("gpt_oss")
-    app = visit("explore", model=model, text=PROMPT, layer="1", head="2", stage="above the sink")
+    app = visit("explore", model=model, text=PROMPT, layer="1", head="2", stage="minus sink")
     block = attnviz.trace(PROMPT, model).blocks[0]
     assert block.sinks is not None
     row = message_to(app, "head_view")["query"]

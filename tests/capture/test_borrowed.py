@@ -234,7 +234,7 @@ def test_unsupported_objects_are_refused(tokenizer: Any, folder_of: FolderOf) ->
     assert_refused(reference_model(folder_of("vit")), "reads images")
     assert_refused(
         reference_model(folder_of("bloom")).bfloat16(),
-        r"only in float32, not in bfloat16: omit bfloat16, or call model\.float\(\)",
+        r"only in float32, not in bfloat16\. Open it without bfloat16, or call model\.float\(\)",
     )
     assert_refused(reference_model(folder_of("bert")).double(), "computes in float64")
     partly_loaded: Any = reference_model(folder_of("bert"))

@@ -1,4 +1,4 @@
-"""Traces of many sentences equal single traces; unreadable sentences are skipped."""
+"""Traces of a batch equal the traces of its sentences one at a time; unreadable sentences are skipped."""
 
 from collections.abc import Iterator, Sequence
 
@@ -44,7 +44,7 @@ def test_weights_of_batched_sentences_equal_single_traces(
 
 
 def test_unreadable_sentences_are_skipped_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One sentence is refused only when the model runs, as can happen with some tokenizers."""
+    """The sentence with “cat” passes all checks before the model runs, and is refused when it runs."""
     minilm = loading.load("minilm")
     original = minilm.traces
 

@@ -80,7 +80,7 @@ def head_view(
         query_tokens, key_tokens: Rows and columns, in order.
         query, key: Indices of the pinned pair in these tokens; None for no pinned token.
         together: Rows to add up while no query is pinned.
-        part: Part of a long text that the rows and columns (or blocks of them) cover; None for all.
+        part: Shown part of a long text, in which a row or column can be a block of tokens; None for all.
         heading: Heading of the picture; "" for the default, such as "Layer 4 · Head 2".
         row_axis: Title of the matrix's rows.
         kind: "sequential" (levels 0 to 254 = low to high) or "diverging" (127 = zero); 255 = masked.
@@ -89,7 +89,8 @@ def head_view(
         note: Explanation of the colours, below the picture.
         caption: Caption of the saved files.
         filename: File name without extension.
-        on_pick: Called with query and key when the visitor pins a pair; query is None for all lines.
+        on_pick: Called with query and key when the visitor pins a pair; query is None for the
+            lines of all queries.
         on_heads: Called with layer and heads, from 1.
         on_window: Called with the first query, the first key and the span of the part to show next.
         on_find: Called with a text to find and 1 (next) or −1 (previous).

@@ -164,7 +164,7 @@ def allowed(view: View) -> Mask:
 
 def mask(view: View) -> Mask | None:
     """Return `allowed` if the stage applies the mask; None for stages before it."""
-    return allowed(view) if view.stage in ("masked", "above the sink", WEIGHTS) else None
+    return allowed(view) if view.stage in ("masked", "minus sink", WEIGHTS) else None
 
 
 def head_numbers(view: View, layer: int, heads: Sequence[int]) -> Floats:

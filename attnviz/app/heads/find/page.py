@@ -135,7 +135,7 @@ def _map(
     )
     st.markdown(
         f"The {description} in {plural(len(text.sentences), 'sentence')}, projected onto their first two "
-        "principal components (Pearson 1901). The list compares full vectors by their cosine (Hoover et al. "
-        "2020), so tokens that are close on the map need not be similar. “Attends most to” "
+        "principal components (Pearson 1901). Similarity in the list is the cosine of the full vectors "
+        "(Hoover et al. 2020), so tokens that are close on the map need not be similar. “Attends most to” "
         "excludes special tokens. Hover over a token to read its sentence."
     )
