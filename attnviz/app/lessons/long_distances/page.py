@@ -43,12 +43,14 @@ def draw() -> None:
             lowest=min(lowest["lstm_attention"], lowest["transformer"]),
         )
         with page.beside:
-            page.text("table", words=words, **medians)
+            page.text("table", clauses=shown, words=words, **medians)
         page.predict(of_sentence=False, words=words, **medians)
         pronouns = {name: result.pronoun[:, found.max_trained_clauses] for name, result in results.items()}
         shares_by_seed = {name: ", ".join(map(percent, shares)) for name, shares in pronouns.items()}
         page.further(
-            page.text_section("pronoun", words=words, seeds=seeds, **shares_by_seed),
+            page.text_section(
+                "pronoun", clauses=found.max_trained_clauses, words=words, seeds=seeds, **shares_by_seed
+            ),
             page.text_section(
                 "contest",
                 rates=rates,
