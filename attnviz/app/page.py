@@ -104,14 +104,18 @@ def page(
 def draw_copy_link(always: list[str] | None = None) -> None:
     """Draw the teacher's view switch, if the page has one, and the button that copies the link.
 
-    The copied link has the parameters `always` even at their defaults, as in `Frame`. Empty values and
-    switches that are off are omitted.
+    The copied link has the parameters `always` even at their defaults, as in `Frame`. Switches that are off
+    are omitted, and empty values, except on pages that open with another value.
     """
     if link.page() in TEACHER.pages:
         TEACHER.toggle("Teacher's view", help=_TEACHERS_VIEW)
     here = of_page(link.page())
     empty: tuple[list[str], ...] = ([], [""], ["false"])
-    parameters = {name: values for name, values in link.values().items() if values not in empty}
+    parameters = {
+        name: values or [""]
+        for name, values in link.values().items()
+        if values not in empty or link.page() in here[name].opens_set
+    }
     if always is None:
         always = [name for name in parameters if here[name].always]
     copy_link("link", parameters, always, link.never_copied())

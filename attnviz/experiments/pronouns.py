@@ -18,9 +18,7 @@ from attnviz.trace import Floats, Kind, Mask, Trace
 
 Query = Literal["pronoun", "nouns"]
 
-_BASELINE = (
-    "chance level, half of the fraction of pairs in which the head favours a different noun in each sentence"
-)
+_BASELINE = "chance level: half of the pairs in which the head favours different nouns count as right"
 
 _NO_TOKENS = "The model’s tokenizer has no token for the pronoun, a noun, or the deciding words."
 _ONLY_BACK = "This model attends only to earlier tokens, and the deciding words come after the pronoun."

@@ -169,6 +169,16 @@ def test_intervene_ablates_heads(page: Page, server: Server) -> None:
     assert_accessible(page)
 
 
+def test_links_keep_the_removal_of_the_initial_change(page: Page, server: Server) -> None:
+    open_page(page, server, "intervene")
+    page.get_by_role("button", name="Undo “Ablate head 4-2”").click()
+    expect(page).to_have_url(re.compile(r"edits=(&|$)"))
+    page.reload()
+    wait_idle(page)
+    expect(page.get_by_role("button", name="Ablate head 4-2", exact=True)).to_be_visible()
+    expect(page).to_have_url(re.compile(r"edits=(&|$)"))
+
+
 # Find
 
 PLOTLY = "() => performance.getEntriesByType('resource').filter(({ name }) => /plotly/i.test(name)).length"

@@ -27,28 +27,34 @@ class CopyLink extends View {
     this.manual = element("div", { class: "by-hand" }, this.field, this.hint);
     this.root = element("div", { class: "root copy-link" }, this.button, this.status, this.manual);
     this.reset();
-    this.complete = () => location.pathname === this.page && this.update(this.data);
-    window.addEventListener(URL_CHANGED, this.complete);
+    this.onUrlChange = () => location.pathname === this.page && this.complete();
+    window.addEventListener(URL_CHANGED, this.onUrlChange);
   }
 
-  /** Restores missing parameters: Streamlit may drop them on page navigation, and reverts to an earlier
-   * URL when the server corrects a parameter. */
   update(data) {
     this.data = data;
     this.page = location.pathname;
+    this.complete({ isNew: true });
+  }
+
+  /** Restores missing parameters: Streamlit may drop them on page navigation, and reverts to an earlier
+   * URL when the server corrects a parameter. With new data, also clears parameters that are empty now. */
+  complete({ isNew = false } = {}) {
     const bare = location.search === "" && location.pathname !== OPENED;
-    if (bare && data?.query) replaceUrl(`?${data.query}`);
-    const [chosen, url] = [new URLSearchParams(data?.query), new URL(location.href)];
-    const missing = (data?.always ?? []).filter((name) => chosen.has(name) && !url.searchParams.has(name));
-    for (const name of missing) {
+    if (bare && this.data?.query) replaceUrl(`?${this.data.query}`);
+    const [chosen, url] = [new URLSearchParams(this.data?.query), new URL(location.href)];
+    const isStale = (name) => isNew && chosen.get(name) === "" && url.searchParams.get(name);
+    const names = (this.data?.always ?? []).filter((name) => chosen.has(name) && (!url.searchParams.has(name) || isStale(name)));
+    for (const name of names) {
+      url.searchParams.delete(name);
       for (const value of chosen.getAll(name)) url.searchParams.append(name, value);
     }
-    if (missing.length) replaceUrl(url);
+    if (names.length) replaceUrl(url);
   }
 
   close() {
     clearTimeout(this.timer);
-    window.removeEventListener(URL_CHANGED, this.complete);
+    window.removeEventListener(URL_CHANGED, this.onUrlChange);
     super.close();
   }
 

@@ -27,6 +27,7 @@ class Choice(Generic[Value]):
         always: Include it in links even with its default value, because the default can vary.
         carried: A link between pages can set it even if both pages have a widget for it.
         copied: Include it in "Copy link".
+        opens_set: Names of the pages that open with a value; there, links contain even an empty value.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Choice(Generic[Value]):
     always: bool = False
     carried: bool = False
     copied: bool = True
+    opens_set: frozenset[str] = frozenset()
 
     @property
     def is_set(self) -> bool:

@@ -102,7 +102,9 @@ SOURCE = OneOf(name="source", pages=_SCORE_HEADS | _FIND)
 TEST = OneOf(name="test", pages=_SCORE_HEADS)
 MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
 ROWS = OneOf(name="rows", pages=_COMPARE)
-EDITS = Several(name="edits", pages=_INTERVENE | _CAUSE | _INDUCTION, always=True)
+EDITS = Several(
+    name="edits", pages=_INTERVENE | _CAUSE | _INDUCTION, always=True, opens_set=_INTERVENE | _CAUSE
+)
 POINTS_AT = Token(name="points_at", pages=_INTERVENE)
 EXPECTED_AT = Token(name="expected_at", pages=_INTERVENE)
 PATCHED_WITH = Text(name="patched_with", pages=_INTERVENE)

@@ -204,7 +204,7 @@ def _differences(requested: Mapping[str, list[str]], shown: Mapping[str, list[st
     for name, values in requested.items():
         if name not in shown:
             sentences.append(f"{_quoted(name)} is not valid on this page; it was ignored.")
-        elif set(map(_comparable, values)) != set(map(_comparable, shown[name])):
+        elif set(map(_comparable, filter(None, values))) != set(map(_comparable, shown[name])):
             used = ", ".join(_quoted(value) for value in shown[name]) or "none"
             requested_values = ", ".join(_quoted(value) for value in values) or "nothing"
             if len(values) > 1 and len(shown[name]) == 1 and shown[name][0] in values:

@@ -53,12 +53,12 @@ def tense(writer: Writer) -> Tense:
 
 def one_of(writer: Writer, words: Sequence[Word], shares: Sequence[int] | None = None) -> Word:
     """Choose an uninflected word or phrase."""
-    return writer.choose_word(words, _first_word, shares)
+    return writer.choose_word(words, lambda word: (word.english.split()[0],), shares)
 
 
 def verb(writer: Writer, verbs: Sequence[Verb], shares: Sequence[int] | None = None) -> Verb:
     """Choose a verb."""
-    return writer.choose_word(verbs, _forms, shares)
+    return writer.choose_word(verbs, lambda verb: (verb.english, verb.past, verb.third), shares)
 
 
 def phrase(
@@ -168,11 +168,3 @@ def predicates(kind: str) -> tuple[Predicate, ...]:
 
 def _english_form(word: Noun | Predicate) -> tuple[str]:
     return (word.english,)
-
-
-def _first_word(word: Word) -> tuple[str]:
-    return (word.english.split()[0],)
-
-
-def _forms(verb: Verb) -> tuple[str, str, str]:
-    return verb.english, verb.past, verb.third

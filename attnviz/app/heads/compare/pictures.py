@@ -21,8 +21,8 @@ _NOTE = (
     "The weights of both sentences share one colour scale, 0 to 100 %. The scale of the difference ends at "
     "the largest change in any head. Colour intensity is proportional to the square root of the weight or "
     "change: a quarter of the maximum has half the intensity. −: only the first sentence has this word; +: "
-    "only the second has it. Hatched (no weight): masked, or a word that is not in both sentences. Points "
-    "are percentage points. The pieces of a word are merged."
+    "only the second has it. Hatched (no weight): masked, or not in this sentence; in the "
+    "difference, not in both. Points are percentage points. The pieces of a word are merged."
 )
 _MAX_QUOTE = 300  # maximum characters of a sentence in a caption
 _MIN_VISIBLE = 5e-4  # smaller changes are shown as "0.0 points"

@@ -41,7 +41,7 @@ def sample(name: str) -> Pixels:
 
 def _two_shapes(x: Plane, y: Plane) -> Plane:
     """Draw a red disc and a blue square."""
-    picture = _plain(x, _WHITE)
+    picture = np.full((*x.shape, 3), _WHITE, dtype=np.float32)
     _paint(picture, (x - 0.3) ** 2 + (y - 0.34) ** 2 < 0.19**2, (204, 50, 47))
     _paint(picture, (abs(x - 0.7) < 0.16) & (abs(y - 0.68) < 0.16), (38, 84, 168))
     return picture
@@ -77,10 +77,6 @@ SAMPLES: dict[str, Callable[[Plane, Plane], Plane]] = {
     "two shapes": _two_shapes,
 }
 """Functions that draw a picture at coordinates from 0 to 1; x grows to the right, y downwards."""
-
-
-def _plain(x: Plane, colour: Colour) -> Plane:
-    return np.full((*x.shape, 3), colour, dtype=np.float32)
 
 
 def _paint(picture: Plane, where: NDArray[np.bool_], colour: Colour) -> None:
