@@ -94,7 +94,7 @@ class Rule:
     @property
     def definition(self) -> str:
         """Definition of the score, without a full stop."""
-        return self._description("")
+        return self._description()
 
     @property
     def condition(self) -> str:
@@ -104,7 +104,7 @@ class Rule:
             bounds.append(f"at least {self.uniform_ratio:g} times that of uniform attention")
         return self._description(f": {', and '.join(bounds)}")
 
-    def _description(self, bounds: str) -> str:
+    def _description(self, bounds: str = "") -> str:
         treatment = "excluded, rows rescaled" if self.words else "excluded as queries, counted as keys"
         subject = "Mean weight of a token on" if self.is_attention else "Mean"
         return f"{subject} {self.target}{bounds} (special tokens {treatment})"

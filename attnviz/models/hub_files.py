@@ -178,9 +178,9 @@ def translated_errors(name: str) -> Iterator[None]:
             f"{model} is not on this machine, and attnviz is offline (HF_HUB_OFFLINE). "
             "Download it elsewhere and open its folder, or start attnviz without that setting."
         ) from error
-    # `errors.HTTPError` is httpx's in huggingface_hub 1 and httpx2's in 2, and is not exported.
+    # `errors.HTTPError` is httpx's in huggingface_hub 1, and httpx2's in 2.
     except (
-        errors.HTTPError,  # type: ignore[attr-defined]
+        errors.HTTPError,  # type: ignore[attr-defined]  # imported there, but not exported
         errors.LocalEntryNotFoundError,
         errors.FileMetadataError,
         json.JSONDecodeError,

@@ -91,6 +91,11 @@ class HeadView extends View {
     return this.data.row_axis ?? "from (query)";
   }
 
+  /** The meaning of NaN and of level 255. */
+  get hatched() {
+    return this.data.hatched ?? "masked";
+  }
+
   get layer() {
     return this.chosen.value.layer;
   }
@@ -252,7 +257,7 @@ class HeadView extends View {
 
   /** Formats a number. In reports of long texts, a negative number is minus the upper bound of an omitted weight. */
   number(value) {
-    if (Number.isNaN(value)) return this.data.hatched ?? "masked";
+    if (Number.isNaN(value)) return this.hatched;
     const limit = this.data.unit === "percent" && value < 0;
     return limit ? `at most ${formatNumber(-value, "percent")}` : formatNumber(value, this.data.unit);
   }
@@ -285,7 +290,8 @@ class HeadView extends View {
         parts.push(at ? "; " : "", several ? (to ? `in head ${number} ` : `head ${number}: `) : "", to && `${to} `);
         if (this.data.part && at === 0) parts.push("(of the tokens shown) ");
         const spread = (key) => (one ? this.spread(query, key) : "");
-        parts.push(...(values ? this.#largest(values, several ? 2 : 3, "key", spread) : ["…"]));
+        const largest = values ? this.#largest(values, several ? 2 : 3, "key", spread) : ["…"];
+        parts.push(...(largest.length ? largest : [this.hatched]));
       });
     return [...parts, ...(one ? this.rowNote(query) : [])];
   }
@@ -311,7 +317,6 @@ class HeadView extends View {
 
   #largest(values, count, side, spread = (_at) => "") {
     const order = [...values.keys()].filter((at) => !Number.isNaN(values[at]));
-    if (!order.length && this.data.hatched) return [this.data.hatched];
     const size = this.data.unit === "signed percent" ? Math.abs : (value) => value;
     order.sort((a, b) => size(values[b]) - size(values[a]));
     // Omit weights that round to 0.0 %; a score of 0 is shown.

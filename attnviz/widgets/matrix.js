@@ -356,9 +356,9 @@ export class Matrix {
 }
 
 /** Returns the labels at the ends and the middle of the colour scale, and that of hatched cells, or "" for none. */
-function legendOf({ data }, shown) {
+function legendOf({ data, hatched: label }, shown) {
   const same = new Set(shown.map(({ high }) => high)).size === 1;
-  const hatched = shown.some(({ values }) => values.includes(255)) ? (data.hatched ?? "masked") : "";
+  const hatched = shown.some(({ values }) => values.includes(255)) ? label : "";
   if (!shown.length) return { ticks: ["", "", ""], hatched };
   const value = (place) => valueAt(place, data.kind, shown[0].high);
   const text = (place) => (value(place) === 0 ? formatBrief(0, data.unit) : formatNumber(value(place), data.unit));

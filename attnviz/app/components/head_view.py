@@ -89,8 +89,7 @@ def head_view(
         note: Explanation of the colours, below the picture.
         caption: Caption of the saved files.
         filename: File name without extension.
-        on_pick: Called with query and key when the visitor pins a pair; query is None for the
-            lines of all queries.
+        on_pick: Called with query and key when the visitor pins a pair; query is None for all query tokens.
         on_heads: Called with layer and heads, from 1.
         on_window: Called with the first query, the first key and the span of the part to show next.
         on_find: Called with a text to find and 1 (next) or −1 (previous).

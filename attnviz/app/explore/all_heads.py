@@ -24,11 +24,10 @@ _MAX_LISTED = 3  # maximum number of heads listed below a filter
 
 def choose(view: View, example: Example | None) -> tuple[Heads, DeltaGenerator]:
     """Draw the title, the filters and the selects for heads; return the heads and the atlas placeholder."""
-    layers, heads = views.values(view).shape[:2]
     names = [behaviour.name for behaviour in _behaviours(view)]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(
-            f"All {(layers - len(view.model.without_weights)) * heads} heads",
+            f"All {len(view.model.numbers_of(view.kind)) * view.model.heads} heads",
             anchor=False,
             width="stretch",
             help="Each small picture shows one head’s attention: rows are query tokens, columns key tokens.",
@@ -80,12 +79,10 @@ def _selected_filter(view: View) -> Behaviour | None:
 
 def _explain(view: View, behaviour: Behaviour) -> None:
     """Show the rule, the number of heads that follow it, and the heads with the highest scores."""
-    heads = behaviour.score.shape[1]
-    with_weights = behaviour.found.size - len(view.model.without_weights) * heads
-    found = f"**{behaviour.found.sum()} of {with_weights} heads.**"
+    heads, described = behaviour.score.shape[1], behaviour.formatted_scores()
+    found = f"**{behaviour.found.sum()} of {len(view.model.numbers_of(view.kind)) * heads} heads.**"
     # The rule can contain special tokens, and these can contain Markdown characters.
     rule = markdown.plain(behaviour.sentence)
-    described = behaviour.formatted_scores()
     order = np.argsort(-behaviour.score.ravel(), kind="stable").tolist()
     first = [f"**{head_name(*divmod(at, heads))}** {described[at]}" for at in order[:_MAX_LISTED]]
     st.markdown(f":small[{found} {rule} Highest: {'; '.join(first)}.{_note(view, behaviour)}]")

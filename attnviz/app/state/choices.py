@@ -102,9 +102,8 @@ SOURCE = OneOf(name="source", pages=_SCORE_HEADS | _FIND)
 TEST = OneOf(name="test", pages=_SCORE_HEADS)
 MEASURE = OneOf(name="measure", pages=_BEYOND_WEIGHTS)
 ROWS = OneOf(name="rows", pages=_COMPARE)
-EDITS = Several(
-    name="edits", pages=_INTERVENE | _CAUSE | _INDUCTION, always=True, opens_set=_INTERVENE | _CAUSE
-)
+_OPEN_EDITED = _INTERVENE | _CAUSE
+EDITS = Several(name="edits", pages=_OPEN_EDITED | _INDUCTION, always=True, opens_set=_OPEN_EDITED)
 POINTS_AT = Token(name="points_at", pages=_INTERVENE)
 EXPECTED_AT = Token(name="expected_at", pages=_INTERVENE)
 PATCHED_WITH = Text(name="patched_with", pages=_INTERVENE)
